@@ -1,0 +1,104 @@
+package bucket
+
+import (
+	"math"
+
+	"github.com/sluice-go/sluice/bandwidth"
+)
+
+// Level is what one bandwidth of a bucket holds.
+type Level struct {
+	Tokens int64 // negative: debt
+	Rem    int64 // the part of a token (greedy) or period (interval) earned
+}
+
+// State is what a bucket remembers: one instant for all bandwidths, in ticks
+// since the Unix epoch, and the level of each at that instant. Only as many
+// levels count as the configuration has bandwidths; the others are zero.
+type State struct {
+	Last   int64
+	Levels [MaxBandwidths]Level
+}
+
+// Entry is a bucket as a store holds it: its state and the configuration that
+// the state was written under. The zero Entry means that there is none.
+type Entry struct {
+	Config Configuration
+	State  State
+}
+
+// Moment is an instant on a store's clock, in ticks since the Unix epoch.
+type Moment struct {
+	Now  int64
+	Tick Tick
+	// Lead, where it is not 0, is how far ahead of Now a stored instant is
+	// believed: one further ahead is read as Now plus Lead. It bounds the harm
+	// of one fast clock among many writers.
+	Lead int64
+}
+
+// Valid tells whether the levels are ones that a bucket of the configuration
+// can have. Stores use it to tell damage.
+func (s *State) Valid(c Configuration) bool {
+	for i, r := range c.rates(Microsecond) {
+		l := s.Levels[i]
+		if l.Rem < 0 || l.Rem >= r.den || r.kind == bandwidth.KindAligned && l.Rem != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func born(rates []rate, now int64) State {
+	s := State{Last: now}
+	for i := range rates {
+		s.Levels[i] = rates[i].born(now)
+	}
+	return s
+}
+
+// believe bounds how far ahead of now the state's instant may lie.
+func (s *State) believe(at Moment) {
+	if at.Lead > 0 && at.Now <= math.MaxInt64-at.Lead {
+		s.Last = min(s.Last, at.Now+at.Lead)
+	}
+}
+
+// settle brings all levels to now. An earlier now changes nothing.
+func (s *State) settle(rates []rate, now int64) {
+	if now <= s.Last {
+		return
+	}
+	for i := range rates {
+		rates[i].settle(&s.Levels[i], s.Last, now)
+	}
+	s.Last = now
+}
+
+// available is the least of the levels.
+func (s *State) available(rates []rate) int64 {
+	least := int64(math.MaxInt64)
+	for i := range rates {
+		least = min(least, s.Levels[i].Tokens)
+	}
+	return least
+}
+
+// full tells whether every bandwidth holds exactly its capacity.
+func (s *State) full(rates []rate) bool {
+	for i := range rates {
+		if s.Levels[i].Tokens != rates[i].capacity {
+			return false
+		}
+	}
+	return true
+}
+
+// toFull is the longest wait for a full bandwidth.
+func (s *State) toFull(rates []rate, now int64) int64 {
+	longest := int64(0)
+	for i := range rates {
+		longest = max(longest, rates[i].wait(&s.Levels[i], s.Last, now, rates[i].capacity))
+	}
+	return longest
+}

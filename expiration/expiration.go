@@ -1,0 +1,99 @@
+// Package expiration says how long a stored bucket outlives its need, as plain
+// data that a script or a database statement can apply too.
+//
+// A bucket that is full again says no more than an absent key does, so a key
+// lives its time-to-full and expiry is invisible. Where a state says more (a
+// start that is not full, credit above capacity, a version), it lives at least
+// the retention, and is then forgotten like the others.
+package expiration
+
+import (
+	"math"
+	"time"
+
+	"github.com/sluice-go/sluice/bandwidth"
+)
+
+// DefaultRetention is how long a state that says more than an absent key is
+// kept at least, unless a [Rule] says otherwise.
+const DefaultRetention = 24 * time.Hour
+
+// Longest bounds the durations of a [Rule].
+const Longest = 100 * 365 * 24 * time.Hour
+
+// Rule is how long keys live. The zero Rule is time-to-full and
+// [DefaultRetention].
+type Rule struct {
+	// Keep is added to the time-to-full of every key: 0 to [Longest].
+	Keep time.Duration
+	// Retention is the least life of a state that says more than an absent key
+	// would: 0, which is [DefaultRetention], to [Longest].
+	Retention time.Duration
+}
+
+// TimeToFull is the rule that keys live their time-to-full and keep longer.
+func TimeToFull(keep time.Duration) Rule { return Rule{Keep: keep} }
+
+// Validate reports durations out of range as [*bandwidth.ArgumentError].
+func (r Rule) Validate() error {
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{{"keep", r.Keep}, {"retention", r.Retention}} {
+		if f.d < 0 || f.d > Longest {
+			return &bandwidth.ArgumentError{Field: f.name, Value: f.d, Allowed: "0 to " + Longest.String()}
+		}
+	}
+	return nil
+}
+
+// KeepMicros is Keep in microseconds, rounded up.
+func (r Rule) KeepMicros() int64 { return micros(r.Keep) }
+
+// RetentionMicros is the retention in force in microseconds, rounded up.
+func (r Rule) RetentionMicros() int64 {
+	if r.Retention == 0 {
+		return micros(DefaultRetention)
+	}
+	return micros(r.Retention)
+}
+
+// Life is how many microseconds a key lives from the write of a state that is
+// full toFull microseconds later; remember tells that it says more than an
+// absent key would. A life beyond int64 is its greatest value.
+func (r Rule) Life(toFull int64, remember bool) int64 {
+	life := add(toFull, r.KeepMicros())
+	if remember {
+		life = max(life, r.RetentionMicros())
+	}
+	return life
+}
+
+// Forgotten is the instant, in microseconds since the Unix epoch, from which a
+// key written at now with the given life is absent: the next whole millisecond,
+// since that is how finely stores expire. It is never before now plus life.
+func Forgotten(now, life int64) int64 {
+	at := add(now, life)
+	if past := at % 1000; past > 0 {
+		return add(at, 1000-past)
+	} else if past < 0 {
+		return at - past
+	}
+	return at
+}
+
+func micros(d time.Duration) int64 {
+	us := int64(d / time.Microsecond)
+	if d%time.Microsecond > 0 {
+		us++
+	}
+	return us
+}
+
+// add is a+b for b not negative, saturating.
+func add(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
