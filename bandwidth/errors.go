@@ -29,10 +29,15 @@ func (e *ArgumentError) Error() string {
 func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
 
 func printable(v any) string {
-	s, ok := v.(string)
-	if !ok {
-		return fmt.Sprint(v)
+	if s, ok := v.(string); ok {
+		return Quote(s)
 	}
+	return fmt.Sprint(v)
+}
+
+// Quote makes untrusted text fit for one line of a log: quoted, in ASCII, and
+// cut after 64 bytes with its length told.
+func Quote(s string) string {
 	const longest = 64
 	if len(s) <= longest {
 		return strconv.QuoteToASCII(s)

@@ -58,28 +58,44 @@ func (r Rule) RetentionMicros() int64 {
 	return micros(r.Retention)
 }
 
-// Life is how many microseconds a key lives from the write of a state that is
-// full toFull microseconds later; remember tells that it says more than an
-// absent key would. A life beyond int64 is its greatest value.
-func (r Rule) Life(toFull int64, remember bool) int64 {
+// Life is how long a key lives from its write, in microseconds.
+type Life int64
+
+// Life is that of a state which is full toFull microseconds after its write;
+// remember tells that it says more than an absent key would. A life beyond
+// int64 is its greatest value.
+func (r Rule) Life(toFull int64, remember bool) Life {
 	life := add(toFull, r.KeepMicros())
 	if remember {
 		life = max(life, r.RetentionMicros())
 	}
-	return life
+	return Life(life)
 }
 
-// Forgotten is the instant, in microseconds since the Unix epoch, from which a
-// key written at now with the given life is absent: the next whole millisecond,
-// since that is how finely stores expire. It is never before now plus life.
-func Forgotten(now, life int64) int64 {
-	at := add(now, life)
-	if past := at % 1000; past > 0 {
+// Longer is the life plus some microseconds, not negative, saturating.
+func (l Life) Longer(micros int64) Life { return Life(add(int64(l), micros)) }
+
+// Until is the instant from which a key written at now is absent, both in
+// microseconds since the Unix epoch. It is the next whole millisecond at or
+// after now plus the life, since that is how finely stores expire.
+func (l Life) Until(now int64) int64 {
+	at := add(now, int64(l))
+	past := at % 1000
+	switch {
+	case past > 0:
 		return add(at, 1000-past)
-	} else if past < 0 {
+	case past < 0:
 		return at - past
 	}
 	return at
+}
+
+// Millis is the life in milliseconds as a store needs it that counts from the
+// whole millisecond of its own clock, now in microseconds: rounded up, and
+// late enough that the key outlives now plus the life. It is at least 1.
+func (l Life) Millis(now int64) int64 {
+	begun := (now%1000 + 1000) % 1000
+	return max(1, add(int64(l), begun+999)/1000)
 }
 
 func micros(d time.Duration) int64 {

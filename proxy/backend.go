@@ -1,0 +1,81 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/expiration"
+)
+
+// Backend decides. It is where buckets live: a store, or a wrapper around
+// another backend. It is safe for concurrent use.
+type Backend interface {
+	// Do fills in Results, or Err, of each decision. The decisions are
+	// independent of each other and may fail apart. Do returns within the
+	// context's deadline, and what goes on after that works on copies: nothing
+	// of ds is used once Do has returned.
+	Do(ctx context.Context, ds []Decision)
+	// Close ends what the backend has started. It may be called twice. What the
+	// caller handed in, such as a client, stays the caller's.
+	Close() error
+}
+
+// A Backend may have these methods too; a wrapper forwards them.
+type (
+	// Validator tells what was wrong with the arguments that a backend was
+	// made with; NewManager reports it.
+	Validator interface{ Validate() error }
+	// Instant tells that Do never blocks, so that calls need no timeout.
+	Instant interface{ Instant() bool }
+)
+
+// Decision is one thing to decide: a set of charges, taken all or nothing.
+type Decision struct {
+	Charges []Charge
+	// Results has one place for each charge, filled in by the backend.
+	Results []bucket.Result
+	// Err is why there is no result: a [*StoreError], the context's error, or
+	// errors.ErrUnsupported for a set that the backend cannot take.
+	Err error
+	// Notes tells what else happened.
+	Notes Notes
+}
+
+// Charge is one operation on one key.
+type Charge struct {
+	Key string // as stored: the manager has applied prefix and hash
+	bucket.Request
+	Life expiration.Rule
+}
+
+// Notes is a set of things that happened on the way to a decision.
+type Notes uint8
+
+// The notes.
+const (
+	// HandedOver: a script left the decision to compare-and-swap.
+	HandedOver Notes = 1 << iota
+	// StateLost: a damaged state was taken for a new bucket.
+	StateLost
+)
+
+// Single returns the charge and the result of a decision that has just one.
+// For a set it notes errors.ErrUnsupported and returns false.
+func (d *Decision) Single() (*Charge, *bucket.Result, bool) {
+	if len(d.Charges) != 1 {
+		d.Err = errors.ErrUnsupported
+		return nil, nil, false
+	}
+	return &d.Charges[0], &d.Results[0], true
+}
+
+// Codec is the stored form of buckets. Package codec has it.
+type Codec interface {
+	// Append appends the stored form of e to dst.
+	Append(dst []byte, e bucket.Entry) []byte
+	// Decode reads a stored form. If its configuration equals like, the entry
+	// has like itself, which costs no allocation. The error is
+	// [ErrForeignState], [ErrUnknownFormat] or [ErrDamagedState].
+	Decode(b []byte, like bucket.Configuration) (bucket.Entry, error)
+}

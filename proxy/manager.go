@@ -1,0 +1,227 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/expiration"
+)
+
+// DefaultTimeout is how long a call may wait for the store unless WithTimeout
+// says otherwise.
+const DefaultTimeout = 250 * time.Millisecond
+
+// Manager hands out buckets by key. It is safe for concurrent use. Make one
+// with [NewManager] for each store and prefix and keep it.
+type Manager struct {
+	backend     Backend
+	prefix      string
+	life        expiration.Rule
+	timeout     time.Duration
+	storedRules bool
+	observer    Observer
+	instant     bool // the backend never blocks
+	closed      atomic.Bool
+}
+
+// Option changes what [NewManager] makes.
+type Option func(*Manager) error
+
+// WithKeyPrefix sets what comes before every key in the store; the default is
+// [DefaultKeyPrefix]. Managers with different prefixes share nothing. A brace
+// is refused, since it would put all keys into one slot of a Redis Cluster.
+func WithKeyPrefix(prefix string) Option {
+	return func(m *Manager) error {
+		if strings.ContainsAny(prefix, "{}") {
+			return &bucket.ArgumentError{Field: "key prefix", Value: prefix, Allowed: "a prefix without braces"}
+		}
+		m.prefix = prefix
+		return nil
+	}
+}
+
+// WithExpiration sets how long keys outlive their need; the default is the zero
+// rule.
+func WithExpiration(r expiration.Rule) Option {
+	return func(m *Manager) error {
+		m.life = r
+		return r.Validate()
+	}
+}
+
+// WithTimeout bounds how long a call waits for the store, unless its context
+// ends earlier; the default is [DefaultTimeout].
+func WithTimeout(d time.Duration) Option {
+	return func(m *Manager) error {
+		if d <= 0 {
+			return &bucket.ArgumentError{Field: "timeout", Value: d, Allowed: "more than 0"}
+		}
+		m.timeout = d
+		return nil
+	}
+}
+
+// WithStoredRules leaves a stored configuration in force over the declared one,
+// whatever their versions: for limits that an operator changes at run time. The
+// declared configuration then only creates buckets.
+func WithStoredRules() Option {
+	return func(m *Manager) error {
+		m.storedRules = true
+		return nil
+	}
+}
+
+// WithObserver sets who hears of every decision; the default is nobody.
+func WithObserver(o Observer) Option {
+	return func(m *Manager) error {
+		if isNil(o) {
+			return &bucket.ArgumentError{Field: "observer", Value: "nil", Allowed: "an observer"}
+		}
+		m.observer = o
+		return nil
+	}
+}
+
+// NewManager returns a manager of the buckets in a backend. It does no I/O, so
+// it works while the store is down. The error is or joins
+// [*bucket.ArgumentError]s; what was wrong with the arguments of the backend
+// itself is reported here too.
+func NewManager(b Backend, opts ...Option) (*Manager, error) {
+	m := &Manager{backend: b, prefix: DefaultKeyPrefix, timeout: DefaultTimeout}
+	var faults []error
+	if isNil(b) {
+		faults = append(faults, &bucket.ArgumentError{Field: "backend", Value: "nil", Allowed: "a backend"})
+	} else if v, ok := b.(Validator); ok {
+		faults = append(faults, v.Validate())
+	}
+	for _, opt := range opts {
+		if opt == nil {
+			opt = func(*Manager) error {
+				return &bucket.ArgumentError{Field: "option", Value: "nil", Allowed: "an option of this package"}
+			}
+		}
+		faults = append(faults, opt(m))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	if i, ok := b.(Instant); ok {
+		m.instant = i.Instant()
+	}
+	return m, nil
+}
+
+// isNil also finds a nil pointer inside an interface.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && r.IsNil()
+}
+
+// Bucket is the bucket of a key under a configuration. It does no I/O and never
+// fails: a bad key or configuration is the error of every operation. The key is
+// any text that is not empty, binary too; the same key and prefix are the same
+// bucket in every process. A key longer than [MaxKeyLength] is kept as its
+// SHA-256. Keys in Redis Cluster go to the slot of what is in their first pair
+// of braces, if they have one.
+func (m *Manager) Bucket(key string, c bucket.Configuration) Bucket {
+	r := remote{manager: m, config: c}
+	r.key, r.err = storedKey(m.prefix, key)
+	if r.err == nil && c.IsZero() {
+		r.err = &bucket.ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
+	}
+	return Bucket{bucket.NewVia(r)}
+}
+
+// BucketFunc is the bucket of a key whose configuration is asked for only if
+// the key is absent, at the cost of a second round trip; a stored configuration
+// rules. An error of supply is returned as it is.
+func (m *Manager) BucketFunc(key string, supply func(context.Context) (bucket.Configuration, error)) Bucket {
+	r := remote{manager: m, supply: supply}
+	r.key, r.err = storedKey(m.prefix, key)
+	if r.err == nil && supply == nil {
+		r.err = &bucket.ArgumentError{Field: "supplier", Value: "nil", Allowed: "a function"}
+	}
+	return Bucket{bucket.NewVia(r)}
+}
+
+// Remove forgets the bucket of a key and tells whether there was one. What it
+// finds that is not a bucket it leaves, as an error.
+func (m *Manager) Remove(ctx context.Context, key string) (bool, error) {
+	r, err := m.plain(key).Do(ctx, bucket.Operation{Kind: bucket.OpRemove})
+	return r.Existed, err
+}
+
+// Configuration reads the configuration that a key is stored under, and tells
+// whether there is one. Rates come back in lowest terms and initial tokens as
+// the capacity, see [bucket.Configuration.Canonical].
+func (m *Manager) Configuration(ctx context.Context, key string) (bucket.Configuration, bool, error) {
+	r, err := m.plain(key).Do(ctx, bucket.Operation{Kind: bucket.OpInspect})
+	return r.Configuration, r.Existed, err
+}
+
+// plain is the bucket of a key for what needs no configuration.
+func (m *Manager) plain(key string) remote {
+	r := remote{manager: m}
+	r.key, r.err = storedKey(m.prefix, key)
+	return r
+}
+
+// Close ends what the backend has started; operations then report [ErrClosed].
+// It may be called twice. A Redis client stays open: it is the caller's.
+func (m *Manager) Close() error {
+	if m.closed.Swap(true) {
+		return nil
+	}
+	return m.backend.Close()
+}
+
+// call is one decision with room for its charge and result.
+type call struct {
+	decision [1]Decision
+	charge   [1]Charge
+	result   [1]bucket.Result
+}
+
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// do has one charge decided by the backend.
+func (m *Manager) do(ctx context.Context, charge Charge) (bucket.Result, error) {
+	c := calls.Get().(*call)
+	defer calls.Put(c)
+	c.charge[0], c.result[0] = charge, bucket.Result{}
+	c.decision[0] = Decision{Charges: c.charge[:], Results: c.result[:]}
+	d := &c.decision[0]
+
+	var begun time.Time
+	if m.observer != nil {
+		begun = time.Now()
+	}
+	m.decide(ctx, c.decision[:])
+	if m.observer != nil {
+		m.tell(ctx, d, time.Since(begun))
+	}
+	if d.Err != nil {
+		return bucket.Result{}, d.Err
+	}
+	return c.result[0], nil
+}
+
+// decide bounds the call by the timeout. A backend that never blocks is spared
+// the timer.
+func (m *Manager) decide(ctx context.Context, ds []Decision) {
+	if !m.instant {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, m.timeout)
+		defer cancel()
+	}
+	m.backend.Do(ctx, ds)
+}

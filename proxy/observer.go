@@ -1,0 +1,89 @@
+package proxy
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-go/sluice/bucket"
+)
+
+// Observer hears what a manager does. Observe is called on the goroutine of the
+// call, after its answer is known, and must be quick and safe for concurrent
+// use. Nothing is measured or allocated when there is no observer.
+type Observer interface {
+	Observe(ctx context.Context, e Event)
+}
+
+// Event is one thing that happened. New kinds and fields may be added.
+type Event struct {
+	Kind EventKind
+	// Key is as stored. It may be personal data and has no bounded number of
+	// values: it is no label for a metric.
+	Key string
+	Op  bucket.Operation
+	// Result is the answer; nil if there is none. It is only valid during the
+	// call.
+	Result *bucket.Result
+	// Err is why there is no answer.
+	Err error
+	// Took is how long the store took.
+	Took time.Duration
+}
+
+// EventKind is what happened.
+type EventKind uint8
+
+// The kinds of event. Every call is either DecisionMade or StoreFailed; the
+// others come before that.
+const (
+	// DecisionMade: there is an answer, Result.
+	DecisionMade EventKind = iota + 1
+	// StoreFailed: there is none, because of Err. A context cancelled by the
+	// caller comes here too.
+	StoreFailed
+	// HandedToSwap: a script left the decision to compare-and-swap, at the cost
+	// of another round trip.
+	HandedToSwap
+	// BucketLost: a damaged state was replaced by a new bucket.
+	BucketLost
+	// ConfigurationConflict: a stored configuration of the same version but
+	// other content stays in force.
+	ConfigurationConflict
+)
+
+var eventNames = [...]string{
+	DecisionMade: "decision made", StoreFailed: "store failed", HandedToSwap: "handed to compare-and-swap",
+	BucketLost: "bucket lost", ConfigurationConflict: "configuration conflict",
+}
+
+// String is the name of the kind, fit for a label.
+func (k EventKind) String() string {
+	if k > 0 && int(k) < len(eventNames) {
+		return eventNames[k]
+	}
+	return "unknown event"
+}
+
+// tell reports a decision to the observer.
+func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
+	e := Event{Key: d.Charges[0].Key, Op: d.Charges[0].Op, Took: took, Err: d.Err}
+	send := func(k EventKind) {
+		e.Kind = k
+		m.observer.Observe(ctx, e)
+	}
+	if d.Notes&HandedOver != 0 {
+		send(HandedToSwap)
+	}
+	if d.Notes&StateLost != 0 {
+		send(BucketLost)
+	}
+	if d.Err != nil {
+		send(StoreFailed)
+		return
+	}
+	e.Result = &d.Results[0]
+	if e.Result.Conflict {
+		send(ConfigurationConflict)
+	}
+	send(DecisionMade)
+}

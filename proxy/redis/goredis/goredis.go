@@ -1,0 +1,120 @@
+// Package goredis keeps buckets in Redis through go-redis v9.
+//
+//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//	m, err := proxy.NewManager(goredis.New(client))
+//
+// Calls end with their context, whatever the client's socket timeouts: a call
+// that is given up goes on in the background for at most one of them.
+package goredis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"reflect"
+
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/sluice-go/sluice/proxy/redis"
+)
+
+// Client is what is needed of a go-redis client: *redis.Client, ClusterClient,
+// Ring and every UniversalClient have it.
+type Client interface {
+	Process(ctx context.Context, cmd client.Cmder) error
+	Pipeline() client.Pipeliner
+}
+
+// New returns the backend that keeps buckets through a client, which stays the
+// caller's. It does no I/O. A nil client is reported by proxy.NewManager.
+func New(c Client, opts ...redis.Option) *redis.Backend {
+	if c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil() {
+		return redis.New(nil, opts...)
+	}
+	return redis.New(&adapter{c}, opts...)
+}
+
+type adapter struct{ client Client }
+
+// Run runs scripts; see [redis.Client]. go-redis watches only its own socket
+// timeouts, so the calls are sent by a goroutine of their own, on commands that
+// nobody else sees, and left alone when the context ends.
+func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
+	cmds := make([]client.Cmder, len(calls))
+	for i := range calls {
+		cmds[i] = command(ctx, &calls[i], source)
+	}
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		a.send(ctx, cmds)
+	}()
+	select {
+	case <-sent:
+		for i := range calls {
+			calls[i].Reply, calls[i].Err = answer(cmds[i].(once))
+		}
+	case <-ctx.Done():
+		for i := range calls {
+			calls[i].Err = ctx.Err()
+		}
+	}
+}
+
+func (a *adapter) send(ctx context.Context, cmds []client.Cmder) {
+	if len(cmds) == 1 {
+		_ = a.client.Process(ctx, cmds[0]) // the command keeps the error
+		return
+	}
+	p := a.client.Pipeline()
+	for _, cmd := range cmds {
+		_ = p.Process(ctx, cmd)
+	}
+	_, _ = p.Exec(ctx)
+}
+
+// once is a command that go-redis must not send again after it may have been
+// carried out: a take is charged at most once.
+type once struct{ *client.Cmd }
+
+// NoRetry is asked by go-redis.
+func (once) NoRetry() bool { return true }
+
+func command(ctx context.Context, c *redis.Call, source bool) once {
+	args := make([]any, 0, 4+len(c.Args))
+	if source {
+		args = append(args, "eval", c.Script.Source, 1, c.Key)
+	} else {
+		args = append(args, "evalsha", c.Script.SHA1, 1, c.Key)
+	}
+	for _, arg := range c.Args {
+		args = append(args, arg)
+	}
+	return once{client.NewCmd(ctx, args...)}
+}
+
+func answer(cmd once) (redis.Reply, error) {
+	v, err := cmd.Result()
+	if err != nil {
+		return redis.Reply{}, translate(err)
+	}
+	return redis.ParseReply(v)
+}
+
+// translate tells apart what the server refused, what never reached it, and
+// what may have been carried out.
+func translate(err error) error {
+	var reply client.Error
+	var network *net.OpError
+	switch {
+	case errors.Is(err, client.Nil):
+		return redis.ErrMalformedReply // no script returns nothing
+	case errors.As(err, &reply):
+		return &redis.ServerError{Text: err.Error()}
+	case errors.Is(err, client.ErrClosed), errors.Is(err, client.ErrPoolTimeout), errors.Is(err, client.ErrPoolExhausted),
+		errors.As(err, &network) && network.Op == "dial":
+		return errors.Join(redis.ErrNotSent, err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,247 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/expiration"
+	"github.com/sluice-go/sluice/proxy"
+	"github.com/sluice-go/sluice/proxy/codec"
+)
+
+// DefaultSkew is by how much the clocks of clients may differ unless
+// [WithClientClock] says otherwise.
+const DefaultSkew = time.Second
+
+// Backend is buckets in Redis. Adapters make it.
+type Backend struct {
+	client  Client
+	codec   codec.MessagePack
+	swapper proxy.Backend // nil: scripts decide
+	clock   clock
+	plans   plans
+	err     error // a bad argument, told by Validate
+}
+
+var (
+	_ proxy.Backend   = (*Backend)(nil)
+	_ proxy.Validator = (*Backend)(nil)
+)
+
+// Option changes what an adapter's New makes.
+type Option func(*Backend)
+
+// WithCompareAndSwap lets this process decide and Redis only keep the bytes:
+// one round trip for what changes nothing, two for what does, one more for each
+// time that somebody else was faster.
+func WithCompareAndSwap() Option {
+	return func(b *Backend) { b.swapper = proxy.CompareAndSwap(store{b}, b.codec) }
+}
+
+// WithClientClock takes the time from this process and not from Redis: for
+// servers that forbid TIME, and for tests. The clocks of all clients of a key
+// must agree within skew, more than 0 (see [DefaultSkew]): keys live longer by
+// it, and a stored instant further ahead is believed only that far.
+func WithClientClock(now func() time.Time, skew time.Duration) Option {
+	return func(b *Backend) {
+		switch {
+		case now == nil:
+			b.err = errors.Join(b.err, &bucket.ArgumentError{Field: "clock", Value: "nil", Allowed: "a function"})
+		case skew < time.Microsecond || skew > expiration.Longest:
+			b.err = errors.Join(b.err, &bucket.ArgumentError{Field: "clock skew", Value: skew, Allowed: "1µs to " + expiration.Longest.String()})
+		default:
+			b.clock = clock{now, int64((skew + time.Microsecond - 1) / time.Microsecond)}
+		}
+	}
+}
+
+// New returns the backend that an adapter's client makes possible. It does no
+// I/O. What is wrong with its arguments is told by Validate, so by
+// proxy.NewManager.
+func New(c Client, opts ...Option) *Backend {
+	b := &Backend{client: c}
+	if c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil() {
+		b.err = &bucket.ArgumentError{Field: "client", Value: "nil", Allowed: "a Redis client"}
+	}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(b)
+		}
+	}
+	return b
+}
+
+// Validate reports what was wrong with the arguments of New.
+func (b *Backend) Validate() error { return b.err }
+
+// Close does nothing: the client is the caller's.
+func (b *Backend) Close() error { return nil }
+
+// Do decides; see [proxy.Backend]. Decisions by script share one trip.
+func (b *Backend) Do(ctx context.Context, ds []proxy.Decision) {
+	if b.swapper != nil {
+		b.swapper.Do(ctx, ds)
+		return
+	}
+	calls := make([]Call, 0, len(ds))
+	asked := make([]int, 0, len(ds)) // the decision of each call
+	for i := range ds {
+		charge, _, ok := ds[i].Single()
+		if !ok {
+			continue
+		}
+		if call, ok := b.call(charge); ok {
+			calls, asked = append(calls, call), append(asked, i)
+		} else {
+			b.handOver(ctx, &ds[i], nil)
+		}
+	}
+	b.run(ctx, calls)
+	for j := range calls {
+		b.conclude(ctx, &ds[asked[j]], &calls[j])
+	}
+}
+
+// call is the script call that decides a charge; false where its numbers are
+// too large for scripts.
+func (b *Backend) call(c *proxy.Charge) (Call, bool) {
+	now, ok := b.clock.args()
+	switch {
+	case c.Op.Kind == bucket.OpRemove:
+		return Call{Script: b.clock.script("remove.lua"), Key: c.Key, Args: append([]string{ownBytes}, now...)}, true
+	case c.Op.ReadOnly():
+		return Call{Script: b.clock.script("read.lua"), Key: c.Key, Args: now}, true
+	case !ok || c.Op.Tokens >= exactDouble:
+		return Call{}, false
+	case c.Config.IsZero():
+		return b.apply(c, &plan{}, now), true
+	}
+	p := b.plans.of(c.Config, b.clock.now != nil)
+	switch {
+	case !p.exact:
+		return Call{}, false
+	case c.Op.Kind == bucket.OpConsume && p.take != nil && !c.StoredRules:
+		keep, retention := b.lives(c, c.Config.Version() > 0 || !c.Config.StartsFull())
+		args := append([]string{p.bytes, p.birth, decimal(c.Op.Tokens), keep, retention}, now...)
+		return Call{Script: p.take, Key: c.Key, Args: args}, true
+	default:
+		return b.apply(c, p, now), true
+	}
+}
+
+var applyNames = map[bucket.Kind]string{
+	bucket.OpConsume: "take", bucket.OpConsumeUpTo: "upto", bucket.OpAdd: "add", bucket.OpReset: "reset",
+}
+
+// apply is a call of the general script.
+func (b *Backend) apply(c *proxy.Charge, p *plan, now []string) Call {
+	keep, retention := b.lives(c, c.Config.Version() > 0 || !c.Config.StartsFull())
+	_, otherwise := b.lives(c, true)
+	stored := "0"
+	if c.StoredRules {
+		stored = "1"
+	}
+	args := append([]string{
+		applyNames[c.Op.Kind], p.bytes, p.birth, decimal(c.Op.Tokens), keep, retention, otherwise, stored,
+	}, now...)
+	return Call{Script: b.clock.script("apply.lua"), Key: c.Key, Args: args}
+}
+
+// lives is what a key lives longer than its time-to-full, and at least, in
+// microseconds.
+func (b *Backend) lives(c *proxy.Charge, remember bool) (keep, retention string) {
+	retention = "0"
+	if remember {
+		retention = decimal(c.Life.RetentionMicros() + b.clock.lead)
+	}
+	return decimal(c.Life.KeepMicros() + b.clock.lead), retention
+}
+
+// run carries out calls, once more with the text of scripts that the server
+// does not know (yet, after a restart, or any more).
+func (b *Backend) run(ctx context.Context, calls []Call) {
+	if len(calls) == 0 {
+		return
+	}
+	b.client.Run(ctx, calls, false)
+	var unknown []Call
+	var asked []int
+	for i := range calls {
+		if isServerError(calls[i].Err, "NOSCRIPT") {
+			calls[i].Err = nil
+			unknown, asked = append(unknown, calls[i]), append(asked, i)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	b.client.Run(ctx, unknown, true)
+	for j, i := range asked {
+		calls[i] = unknown[j]
+	}
+}
+
+// isServerError tells whether the server answered with an error of a kind.
+// Proxies may put words before it.
+func isServerError(err error, kind string) bool {
+	var reply *ServerError
+	return errors.As(err, &reply) && strings.Contains(reply.Text, kind)
+}
+
+// conclude turns a script's reply into the decision's result: Go repeats what
+// the script decided and so can explain it.
+func (b *Backend) conclude(ctx context.Context, d *proxy.Decision, call *Call) {
+	charge := &d.Charges[0]
+	switch {
+	case isScriptFault(call.Err):
+		b.handOver(ctx, d, nil)
+		return
+	case call.Err != nil:
+		d.Err = storeError(call, charge.Op.ReadOnly())
+		return
+	}
+	stored := b.clock.stored(&call.Reply)
+	if call.Reply.Undone {
+		b.handOver(ctx, d, &stored)
+		return
+	}
+	if charge.Op.ReadOnly() {
+		d.Results[0], d.Notes, d.Err = proxy.Settle(ctx, store{b}, b.codec, charge, stored)
+		return
+	}
+	o, lost, err := proxy.Decide(b.codec, charge, stored)
+	if err != nil || lost {
+		b.handOver(ctx, d, nil)
+		return
+	}
+	d.Results[0] = o.Result
+}
+
+// isScriptFault tells that a script stumbled over what it found, such as bytes
+// that are no bucket, before it wrote anything.
+func isScriptFault(err error) bool {
+	var reply *ServerError
+	return errors.As(err, &reply) && strings.HasPrefix(reply.Text, "ERR ") && strings.Contains(reply.Text, "script")
+}
+
+// handOver leaves a decision to compare-and-swap, from what a script saw or
+// else from what is there now.
+func (b *Backend) handOver(ctx context.Context, d *proxy.Decision, seen *proxy.Stored) {
+	charge := &d.Charges[0]
+	d.Notes |= proxy.HandedOver
+	if seen == nil {
+		stored, err := store{b}.Load(ctx, charge.Key)
+		if err != nil {
+			d.Err = err
+			return
+		}
+		seen = &stored
+	}
+	var notes proxy.Notes
+	d.Results[0], notes, d.Err = proxy.Settle(ctx, store{b}, b.codec, charge, *seen)
+	d.Notes |= notes
+}

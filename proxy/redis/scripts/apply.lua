@@ -1,0 +1,139 @@
+#!lua
+-- Every operation that may write and is not the short script's: a take of many
+-- bandwidths or under whatever configuration is stored, consuming up to,
+-- adding, filling. It reads the configuration from the bytes and goes through
+-- it in loops.
+--
+-- ARGV: operation, the declared configuration's bytes ('' if none is), the rest
+-- of a new bucket's bytes ('' if only the caller can make one), tokens, what a
+-- key lives longer than its time-to-full, the least life of a state of the
+-- declared configuration (0 if it says no more than an absent key), that of any
+-- other, '1' if a stored configuration rules
+--
+-- The reply is as in the short script, and so are the limits of a double. Here
+-- they are checked for the stored configuration too.
+{{template "clock" .}}
+local op, config, birth, n = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local keep, retention = tonumber(ARGV[5]), tonumber(ARGV[6])
+local exact = 2^53
+
+local seen = redis.call('GET', KEYS[1])
+local bytes = seen
+if not seen then
+	if config == '' then return {now, seen} end
+	if birth == '' then return {now, seen, 1} end
+	bytes = config .. birth
+elseif config == '' or string.sub(seen, 1, #config) ~= config then
+	if ARGV[8] ~= '1' or string.sub(seen, 1, 2) ~= '\193\1' then return {now, seen, 1} end
+	retention = tonumber(ARGV[7])
+end
+
+-- The bandwidths: see the canonical form of a configuration.
+local v = {cmsgpack.unpack(string.sub(bytes, 2))}
+local count, at = v[2], 3
+if count < 0 then count, at = -count, 4 end
+local bandwidths = {}
+for i = 1, count do
+	local b = {capacity = v[at], step = 1, num = v[at + 1], den = v[at + 2]}
+	at = at + 3
+	if b.num < 0 then
+		b.step, b.num = -b.num, 1
+		if b.den < 0 then
+			b.den, b.phase = -b.den, v[at]
+			at = at + 1
+		end
+		if b.den >= 2^51 or b.capacity + b.step >= exact then return {now, seen, 1} end
+	end
+	if type(v[at]) == 'string' then at = at + 1 end
+	if b.capacity >= exact or b.step >= exact or b.num >= exact or b.den >= exact or
+		math.ceil(b.capacity / b.step) * b.den + 2 * b.num + b.den >= exact then
+		return {now, seen, 1}
+	end
+	bandwidths[i] = b
+end
+
+-- The state.
+local last = v[at]
+if not seen then last = now end
+if #v ~= at + 2 * count or last % 1 ~= 0 or last >= 2^52 or last <= -2^52 then return {now, seen, 1} end
+{{- if .ClientClock}}
+if last > now + lead then last = now + lead end
+{{- end}}
+for i, b in ipairs(bandwidths) do
+	b.tokens, b.rem = v[at + 2 * i - 1], v[at + 2 * i]
+	if b.tokens % 1 ~= 0 or b.tokens < 0 or b.tokens > b.capacity or
+		b.rem % 1 ~= 0 or b.rem < 0 or b.rem >= (b.phase and 1 or b.den) then
+		return {now, seen, 1}
+	end
+end
+
+-- How many ticks of refill, times num, are missing to a full bandwidth.
+local function need(b)
+	if b.phase then b.rem = (last - b.phase) % b.den end
+	local lack = b.capacity - b.tokens + b.step - 1
+	return (lack - lack % b.step) / b.step * b.den - b.rem
+end
+
+-- Settle: what has been earned from last to now.
+local elapsed = now - last
+for _, b in ipairs(bandwidths) do
+	if elapsed > 0 and b.tokens < b.capacity then
+		local gain = elapsed * b.num
+		if gain >= need(b) then
+			b.tokens, b.rem = b.capacity, 0
+		else
+			gain = b.rem + gain
+			b.rem = gain % b.den
+			b.tokens = b.tokens + (gain - b.rem) / b.den * b.step
+		end
+	end
+end
+if elapsed > 0 then last = now end
+
+-- Decide: by how much the tokens change, or to what.
+local available, full = exact, true
+for _, b in ipairs(bandwidths) do
+	available = math.min(available, b.tokens)
+	full = full and b.tokens == b.capacity
+end
+local changed = not seen and not full
+if op == 'take' or op == 'upto' then
+	if op == 'upto' then n = math.min(n, available) end
+	if n > 0 and n <= available then
+		for _, b in ipairs(bandwidths) do b.tokens = b.tokens - n end
+		changed = true
+	end
+elseif not full then -- 'add' or 'reset'
+	for _, b in ipairs(bandwidths) do
+		if op == 'reset' or n >= b.capacity - b.tokens then
+			b.tokens, b.rem = b.capacity, 0
+		else
+			b.tokens = b.tokens + n
+		end
+	end
+	changed = true
+end
+if not changed then return {now, seen} end
+
+-- Write, with a time to live of at least the time to full. A full bucket that
+-- says no more than an absent key is forgotten.
+local wait = 0
+local state = {last}
+for _, b in ipairs(bandwidths) do
+	if b.tokens < b.capacity then
+		local ticks = need(b) + b.num - 1
+		wait = math.max(wait, (ticks - ticks % b.num) / b.num)
+	end
+	state[#state + 1] = b.tokens
+	state[#state + 1] = b.phase and 0 or b.rem
+end
+if wait == 0 and retention == 0 then
+	if seen then redis.call('DEL', KEYS[1]) end
+	return {now, seen}
+end
+if wait > 0 and elapsed < 0 then wait = wait - elapsed end
+local life = math.max(wait + keep, retention) + begun + 999
+if life >= exact then return {now, seen, 1} end
+redis.call('SET', KEYS[1], '\193' .. cmsgpack.pack(unpack(v, 1, at - 1)) .. cmsgpack.pack(unpack(state)),
+	'PX', string.format('%.0f', (life - life % 1000) / 1000))
+return {now, seen}

@@ -1,0 +1,13 @@
+#!lua
+-- Forgets a bucket. What is not surely one is left to the caller.
+--
+-- ARGV: the first bytes of every bucket
+{{template "clock" .}}
+local seen = redis.call('GET', KEYS[1])
+if seen and string.sub(seen, 1, #ARGV[1]) ~= ARGV[1] then
+	return {now, seen, 1}
+end
+if seen then
+	redis.call('DEL', KEYS[1])
+end
+return {now, seen}

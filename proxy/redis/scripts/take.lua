@@ -1,0 +1,108 @@
+#!lua
+-- Takes tokens, all or none: the script of nearly every call, so it is
+-- generated for each shape of configuration, with local variables in place of
+-- loops and tables.
+--
+-- ARGV: the configuration's bytes, the rest of a new bucket's bytes ('' if only
+-- the caller can make one), the cost, what a key lives longer than its
+-- time-to-full, the least life of a state that says more than an absent key (0
+-- if this one does not), both in microseconds
+--
+-- The reply is the instant and the bytes seen; Go repeats the decision from
+-- them and explains it. A third value hands the decision to compare-and-swap:
+-- another configuration, damage, or numbers that a double might round. Go has
+-- checked that what follows from the configuration alone stays below 2^53;
+-- comparisons with need are safe because rounding is monotone.
+{{template "clock" .}}
+local config = ARGV[1]
+local seen = redis.call('GET', KEYS[1])
+local bytes = seen
+if not seen then
+	if ARGV[2] == '' then return {now, seen, 1} end
+	bytes = config .. ARGV[2]
+elseif string.sub(seen, 1, #config) ~= config then
+	return {now, seen, 1}
+end
+
+local _, _{{if .Versioned}}, _{{end}}
+{{- range .Bandwidths}}, c{{.I}}, rate{{.I}}, den{{.I}}{{if .Aligned}}, phase{{.I}}{{end}}{{if .Named}}, _{{end}}{{end}}
+{{- ""}}, last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}}, extra = cmsgpack.unpack(string.sub(bytes, 2))
+if not seen then last = now end
+if extra ~= nil or (last{{range .Bandwidths}} + t{{.I}} + r{{.I}}{{end}}) % 1 ~= 0 or last >= 2^52 or last <= -2^52
+{{- range .Bandwidths}} or r{{.I}} < 0 or r{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or t{{.I}} < 0 or t{{.I}} > c{{.I}}{{end}} then
+	return {now, seen, 1}
+end
+{{- if .ClientClock}}
+if last > now + lead then last = now + lead end
+{{- end}}
+
+-- Settle: what has been earned from last to now.
+local elapsed = now - last
+{{- range .Bandwidths}}
+{{- if .Interval}}
+local step{{.I}} = -rate{{.I}}
+{{- if .Aligned}}
+den{{.I}} = -den{{.I}}
+r{{.I}} = (last - phase{{.I}}) % den{{.I}}
+{{- end}}
+{{- end}}
+if elapsed > 0 and t{{.I}} < c{{.I}} then
+{{- if .Interval}}
+	local lack = c{{.I}} - t{{.I}} + step{{.I}} - 1
+	local need = (lack - lack % step{{.I}}) / step{{.I}} * den{{.I}} - r{{.I}}
+	if elapsed >= need then
+		t{{.I}}, r{{.I}} = c{{.I}}, 0
+	else
+		local gone = r{{.I}} + elapsed
+		r{{.I}} = gone % den{{.I}}
+		t{{.I}} = t{{.I}} + (gone - r{{.I}}) / den{{.I}} * step{{.I}}
+	end
+{{- else}}
+	local need, gain = (c{{.I}} - t{{.I}}) * den{{.I}} - r{{.I}}, elapsed * rate{{.I}}
+	if gain >= need then
+		t{{.I}}, r{{.I}} = c{{.I}}, 0
+	else
+		gain = r{{.I}} + gain
+		r{{.I}} = gain % den{{.I}}
+		t{{.I}} = t{{.I}} + (gain - r{{.I}}) / den{{.I}}
+	end
+{{- end}}
+end
+{{- end}}
+if elapsed > 0 then last = now end
+
+-- Decide. A refusal writes nothing, except the birth of a bucket that is not
+-- full: it would be born again on each call.
+local n = tonumber(ARGV[3])
+if {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} >= n{{end}} then
+{{- range .Bandwidths}}
+	t{{.I}} = t{{.I}} - n
+{{- end}}
+elseif seen or {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} == c{{.I}}{{end}} then
+	return {now, seen}
+end
+
+-- Write, with a time to live of at least the time to full.
+local full, wait = 0
+{{- range .Bandwidths}}
+if t{{.I}} < c{{.I}} then
+{{- if .Interval}}
+{{- if .Aligned}}
+	r{{.I}} = (last - phase{{.I}}) % den{{.I}}
+{{- end}}
+	local lack = c{{.I}} - t{{.I}} + step{{.I}} - 1
+	wait = (lack - lack % step{{.I}}) / step{{.I}} * den{{.I}} - r{{.I}}
+{{- else}}
+	local need = (c{{.I}} - t{{.I}}) * den{{.I}} - r{{.I}} + rate{{.I}} - 1
+	wait = (need - need % rate{{.I}}) / rate{{.I}}
+{{- end}}
+	if wait > full then full = wait end
+end
+{{- end}}
+if elapsed < 0 and full > 0 then full = full - elapsed end
+local life = full + ARGV[4]
+if life < tonumber(ARGV[5]) then life = tonumber(ARGV[5]) end
+life = life + begun + 999
+if life >= 2^53 then return {now, seen, 1} end
+redis.call('SET', KEYS[1], config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, {{if .Aligned}}0{{else}}r{{.I}}{{end}}{{end}}), 'PX', string.format('%.0f', (life - life % 1000) / 1000))
+return {now, seen}
