@@ -42,7 +42,7 @@ type Probe struct {
 }
 
 // TokensOf is what the i-th bandwidth of the configuration holds.
-func (p *Probe) TokensOf(i int) int64 {
+func (p Probe) TokensOf(i int) int64 {
 	if i < len(p.tokens) {
 		return p.tokens[i]
 	}
@@ -50,12 +50,12 @@ func (p *Probe) TokensOf(i int) int64 {
 }
 
 // NanosToWait is Wait in nanoseconds.
-func (p *Probe) NanosToWait() int64 { return int64(p.Wait) }
+func (p Probe) NanosToWait() int64 { return int64(p.Wait) }
 
 // RetryAfter is the wait of a refusal in whole seconds, rounded up and at
 // least 1, for an HTTP header. It is false where there is nothing to wait for:
 // the cost was taken, or can never be.
-func (p *Probe) RetryAfter() (seconds int64, ok bool) {
+func (p Probe) RetryAfter() (seconds int64, ok bool) {
 	if p.Consumed || p.Never || p.Wait <= 0 {
 		return 0, false
 	}
