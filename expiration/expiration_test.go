@@ -1,0 +1,79 @@
+package expiration_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/bandwidth"
+	"github.com/sluice-go/sluice/expiration"
+)
+
+func ExampleTimeToFull() {
+	rule := expiration.TimeToFull(10 * time.Second)
+	halfMinute := int64(30 * time.Second / time.Microsecond)
+	fmt.Println(rule.Life(halfMinute, false), rule.Life(halfMinute, true))
+	// Output: 40000000 86400000000
+}
+
+func TestValidate(t *testing.T) {
+	for _, r := range []expiration.Rule{
+		{Keep: -1}, {Retention: -1}, {Keep: expiration.Longest + 1}, {Retention: math.MaxInt64},
+	} {
+		if err := r.Validate(); !errors.Is(err, bandwidth.ErrInvalidArgument) {
+			t.Errorf("%+v: got %v", r, err)
+		}
+	}
+	for _, r := range []expiration.Rule{{}, {Keep: expiration.Longest, Retention: expiration.Longest}} {
+		if err := r.Validate(); err != nil {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+}
+
+func TestLifeRoundsUpAndSaturates(t *testing.T) {
+	for _, tc := range []struct {
+		rule     expiration.Rule
+		toFull   int64
+		remember bool
+		want     expiration.Life
+	}{
+		{expiration.Rule{}, 5, false, 5},
+		{expiration.Rule{Keep: 1}, 5, false, 6}, // a nanosecond is a microsecond
+		{expiration.Rule{Keep: 2, Retention: 3}, 5, true, 6},
+		{expiration.Rule{Retention: time.Second}, 5, true, 1_000_000},
+		{expiration.Rule{Retention: time.Second}, 2_000_000, true, 2_000_000},
+		{expiration.Rule{Keep: time.Second}, math.MaxInt64, false, math.MaxInt64},
+	} {
+		if got := tc.rule.Life(tc.toFull, tc.remember); got != tc.want {
+			t.Errorf("%+v of %d, %v: got %d, want %d", tc.rule, tc.toFull, tc.remember, got, tc.want)
+		}
+	}
+	if got := expiration.Life(math.MaxInt64 - 1).Longer(2); got != math.MaxInt64 {
+		t.Errorf("a life too long is %d", got)
+	}
+}
+
+// Until and Millis must agree: a store that counts whole milliseconds from the
+// one that began before now forgets the key exactly at Until.
+func TestExpiryIsNeverEarly(t *testing.T) {
+	for _, now := range []int64{0, 1, 999, 1000, 1_700_000_000_000_001, -1, -1000, -1001} {
+		for _, life := range []expiration.Life{1, 2, 998, 999, 1000, 1001, 333_333, 1_500} {
+			until, begun := life.Until(now), now-((now%1000)+1000)%1000
+			if until < now+int64(life) || until >= now+int64(life)+1000 {
+				t.Errorf("now %d, life %d: forgotten at %d", now, life, until)
+			}
+			if at := begun + life.Millis(now)*1000; at != until {
+				t.Errorf("now %d, life %d: %d ms end at %d, want %d", now, life, life.Millis(now), at, until)
+			}
+		}
+	}
+	if got := expiration.Life(0).Millis(0); got != 1 {
+		t.Errorf("a life of nothing has %d ms", got)
+	}
+	if got := expiration.Life(math.MaxInt64).Until(5); got != math.MaxInt64 {
+		t.Errorf("the longest life ends at %d", got)
+	}
+}
