@@ -19,7 +19,14 @@ func TestLocalAllocatesNothing(t *testing.T) {
 		"four bandwidths": bucket.MustConfiguration(greedy(1000, 1000, time.Second), interval(9, 9, time.Hour), aligned(5, 5, time.Hour), greedy(7, 1, time.Hour)),
 	} {
 		b := bucket.New(c)
-		if n := testing.AllocsPerRun(1000, func() { b.TryConsume(1); b.Consume(1); b.Estimate(5); b.Available(); b.Add(1); b.ConsumeUpTo(2) }); n != 0 {
+		if n := testing.AllocsPerRun(1000, func() {
+			b.TryConsume(1)
+			b.Consume(1)
+			b.Estimate(5)
+			b.Available()
+			b.Add(1)
+			b.ConsumeUpTo(2)
+		}); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
