@@ -18,12 +18,13 @@ import (
 //
 //	count               number of bandwidths; negative if a version follows
 //	[version]
-//	capacity rate den   for each bandwidth, then [phase] and [id]
+//	[id] capacity rate den [phase]    for each bandwidth
 //
 // A positive rate is greedy: rate tokens in den ticks, in lowest terms. A
 // negative one is an interval of -rate tokens; den is its period, negative if
 // the interval is aligned, and then its phase follows. An id is a string, so
-// its presence needs no mark. Initial tokens are not stored.
+// its presence needs no mark; it comes first, so that no configuration's bytes
+// begin another's. Initial tokens are not stored.
 func (c Configuration) Canonical() string {
 	if c.c == nil {
 		return ""
@@ -40,6 +41,9 @@ func appendCanonical(b []byte, bandwidths []bandwidth.Bandwidth, version int64) 
 	}
 	for _, w := range bandwidths {
 		r := newRate(w, Microsecond)
+		if id := w.ID(); id != "" {
+			b = wire.AppendString(b, id)
+		}
 		b = wire.AppendInt(b, r.capacity)
 		switch r.kind {
 		case bandwidth.KindGreedy:
@@ -52,9 +56,6 @@ func appendCanonical(b []byte, bandwidths []bandwidth.Bandwidth, version int64) 
 			b = wire.AppendInt(b, -r.step)
 			b = wire.AppendInt(b, -r.den)
 			b = wire.AppendInt(b, r.phase)
-		}
-		if id := w.ID(); id != "" {
-			b = wire.AppendString(b, id)
 		}
 	}
 	return b
@@ -109,6 +110,12 @@ func (p *parser) int() int64 {
 }
 
 func (p *parser) bandwidth() (bandwidth.Bandwidth, error) {
+	var opts []bandwidth.Option
+	if wire.IsString(p.rest) {
+		id, rest, ok := wire.String(p.rest)
+		p.rest, p.failed = rest, p.failed || !ok
+		opts = append(opts, bandwidth.WithID(id))
+	}
 	capacity, rate, den := p.int(), p.int(), p.int()
 	var refill bandwidth.Refill
 	switch {
@@ -123,12 +130,6 @@ func (p *parser) bandwidth() (bandwidth.Bandwidth, error) {
 	default:
 		phase := p.int()
 		refill = bandwidth.Aligned(-rate, micros(-den), time.UnixMicro(phase))
-	}
-	var opts []bandwidth.Option
-	if wire.IsString(p.rest) {
-		id, rest, ok := wire.String(p.rest)
-		p.rest, p.failed = rest, p.failed || !ok
-		opts = append(opts, bandwidth.WithID(id))
 	}
 	if p.failed {
 		return bandwidth.Bandwidth{}, ErrMalformed

@@ -105,11 +105,33 @@ func TestCanonicalBytes(t *testing.T) {
 		// 2 bandwidths: the first aligned, 7 µs at phase 5 (noon modulo 7 µs), with id "ab"
 		"aligned and id": {
 			bucket.MustConfiguration(aligned(1, 1, 7*time.Microsecond, bandwidth.WithID("ab")), greedy(1, 1, time.Microsecond)),
-			"\x02\x01\xff\xf9" + string([]byte{byte(noon.UnixMicro() % 7)}) + "\xa2ab\x01\x01\x01",
+			"\x02\xa2ab\x01\xff\xf9" + string([]byte{byte(noon.UnixMicro() % 7)}) + "\x01\x01\x01",
 		},
 	} {
 		if got := tc.c.Canonical(); got != tc.want {
 			t.Errorf("%s: got % x, want % x", name, got, tc.want)
+		}
+	}
+}
+
+// A comparison of a prefix tells which configuration a state was written under,
+// so no configuration's bytes may begin another's.
+func TestCanonicalBytesBeginNoOther(t *testing.T) {
+	var all []bucket.Configuration
+	for _, opts := range [][]bandwidth.Option{nil, {bandwidth.WithID("a")}, {bandwidth.WithID("ab")}} {
+		for _, b := range []bandwidth.Bandwidth{
+			greedy(3, 1, time.Microsecond, opts...), interval(3, 1, time.Microsecond, opts...), aligned(3, 1, time.Microsecond, opts...),
+			greedy(3, 1, time.Second, opts...),
+		} {
+			c := bucket.MustConfiguration(b)
+			all = append(all, c, bucket.MustConfiguration(b, greedy(1, 1, time.Second)), bucket.Must(c.WithVersion(1, bucket.AsIs)))
+		}
+	}
+	for _, a := range all {
+		for _, b := range all {
+			if a != b && strings.HasPrefix(a.Canonical(), b.Canonical()) {
+				t.Errorf("% x begins % x", b.Canonical(), a.Canonical())
+			}
 		}
 	}
 }
@@ -145,7 +167,7 @@ func TestParseCanonicalRefusesWhatWasNeverWritten(t *testing.T) {
 		"float":                 "\x01\xca\x3f\x80\x00\x00\x01\x01",
 		"version 0":             "\xff\x00\x01\x01\x01",
 		"least int64":           "\x01\x01\xd3\x80\x00\x00\x00\x00\x00\x00\x00\x01",
-		"id empty":              "\x01\x01\x01\x01\xa0",
+		"id empty":              "\x01\xa0\x01\x01\x01",
 		"above int64":           "\x01\xcf\x80\x00\x00\x00\x00\x00\x00\x00\x01\x01",
 	} {
 		if c, _, err := bucket.ParseCanonical([]byte(b)); !errors.Is(err, bucket.ErrMalformed) {

@@ -103,6 +103,9 @@ func (r *Result) enter(stored Entry, req Request, at Moment) (Configuration, Sta
 	state := stored.State
 	state.believe(at)
 	state.settle(stored.Config.rates(at.Tick), at.Now)
+	if stored.Config.Equal(req.Config) {
+		return req.Config, state, false // which knows its initial tokens too
+	}
 	if !r.rules(stored.Config, req) {
 		return stored.Config, state, false
 	}
@@ -114,11 +117,12 @@ func (r *Result) enter(stored Entry, req Request, at Moment) (Configuration, Sta
 	return req.Config, next, true
 }
 
-// rules tells whether the declared configuration takes over from the stored
-// one. What the caller declares is enforced, unless a version forbids it.
+// rules tells whether the declared configuration takes over from another one
+// that is stored. What the caller declares is enforced, unless a version forbids
+// it.
 func (r *Result) rules(stored Configuration, req Request) bool {
 	declared := req.Config
-	if req.StoredRules || declared.IsZero() || stored.Equal(declared) {
+	if req.StoredRules || declared.IsZero() {
 		return false
 	}
 	r.Conflict = stored.Version() > 0 && stored.Version() == declared.Version()

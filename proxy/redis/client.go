@@ -22,6 +22,7 @@ type Call struct {
 	Script *Script
 	Key    string
 	Args   []string
+	Now    *int64 // the client's instant where its clock rules, else nil
 	Reply  Reply
 	// Err is a [*ServerError], an error that wraps [ErrNotSent], or another
 	// one, after which the call may or may not have been carried out.

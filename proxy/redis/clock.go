@@ -14,24 +14,32 @@ type clock struct {
 	lead int64            // the skew in microseconds; 0 for the server's
 }
 
-// args are the last arguments of every script: none for the server's clock. It
-// is false where the instant is too large for a script to reckon with.
-func (c *clock) args() (args []string, ok bool) {
+// call is a call of a script, which gets the instant as its last arguments
+// unless the server's clock rules. It is false where the instant is too large
+// for a script to reckon with.
+func (c *clock) call(s *Script, key string, args ...string) (call Call, ok bool) {
+	call = Call{Script: s, Key: key, Args: args}
 	if c.now == nil {
-		return nil, true
+		return call, true
 	}
-	const most = exactDouble / 4
 	now := c.now().UnixMicro()
-	return []string{decimal(now), decimal(c.lead)}, now > -most && now < most && c.lead < most
+	call.Now = &now
+	call.Args = append(args, decimal(now), decimal(c.lead))
+	return call, now > -latestInstant && now < latestInstant
 }
 
 func (c *clock) script(file string) *Script {
 	return shape{file: file, clientClock: c.now != nil}.script()
 }
 
-// stored is what a script saw.
-func (c *clock) stored(r *Reply) proxy.Stored {
-	return proxy.Stored{Bytes: r.Bytes, At: bucket.Moment{Now: r.Now, Tick: bucket.Microsecond, Lead: c.lead}}
+// stored is what a script saw. A client's instant is taken from the call: a
+// script's numbers might round it.
+func (c *clock) stored(call *Call) proxy.Stored {
+	now := call.Reply.Now
+	if call.Now != nil {
+		now = *call.Now
+	}
+	return proxy.Stored{Bytes: call.Reply.Bytes, At: bucket.Moment{Now: now, Tick: bucket.Microsecond, Lead: c.lead}}
 }
 
 // millis is a time to live as Redis counts it: from the start of the current

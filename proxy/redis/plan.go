@@ -70,7 +70,8 @@ func newPlan(c bucket.Configuration, clientClock bool) *plan {
 // Lua's numbers are doubles, which hold integers exactly up to 2^53.
 const (
 	exactDouble   = 1 << 53
-	longestPeriod = 1 << 51 // so that an instant modulo a period is exact too
+	longestPeriod = 1 << 51
+	latestInstant = exactDouble - longestPeriod // the year 2183; so an instant modulo a period is exact too
 )
 
 // fitsDouble tells whether every number that the scripts reach for a bandwidth

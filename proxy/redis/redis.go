@@ -108,17 +108,16 @@ func (b *Backend) Do(ctx context.Context, ds []proxy.Decision) {
 
 // call is the script call that decides a charge; false where its numbers are
 // too large for scripts.
-func (b *Backend) call(c *proxy.Charge) (Call, bool) {
-	now, ok := b.clock.args()
+func (b *Backend) call(c *proxy.Charge) (call Call, ok bool) {
 	switch {
 	case c.Op.Kind == bucket.OpRemove:
-		return Call{Script: b.clock.script("remove.lua"), Key: c.Key, Args: append([]string{ownBytes}, now...)}, true
+		call, _ = b.clock.call(b.clock.script("remove.lua"), c.Key, ownBytes)
+		return call, true
 	case c.Op.ReadOnly():
-		return Call{Script: b.clock.script("read.lua"), Key: c.Key, Args: now}, true
-	case !ok || c.Op.Tokens >= exactDouble:
-		return Call{}, false
+		call, _ = b.clock.call(b.clock.script("read.lua"), c.Key)
+		return call, true
 	case c.Config.IsZero():
-		return b.apply(c, &plan{}, now), true
+		return b.apply(c, &plan{})
 	}
 	p := b.plans.of(c.Config, b.clock.now != nil)
 	switch {
@@ -126,10 +125,9 @@ func (b *Backend) call(c *proxy.Charge) (Call, bool) {
 		return Call{}, false
 	case c.Op.Kind == bucket.OpConsume && p.take != nil && !c.StoredRules:
 		keep, retention := b.lives(c, c.Config.Version() > 0 || !c.Config.StartsFull())
-		args := append([]string{p.bytes, p.birth, decimal(c.Op.Tokens), keep, retention}, now...)
-		return Call{Script: p.take, Key: c.Key, Args: args}, true
+		return b.clock.call(p.take, c.Key, p.bytes, p.birth, tokens(c.Op), keep, retention)
 	default:
-		return b.apply(c, p, now), true
+		return b.apply(c, p)
 	}
 }
 
@@ -138,18 +136,20 @@ var applyNames = map[bucket.Kind]string{
 }
 
 // apply is a call of the general script.
-func (b *Backend) apply(c *proxy.Charge, p *plan, now []string) Call {
+func (b *Backend) apply(c *proxy.Charge, p *plan) (Call, bool) {
 	keep, retention := b.lives(c, c.Config.Version() > 0 || !c.Config.StartsFull())
 	_, otherwise := b.lives(c, true)
 	stored := "0"
 	if c.StoredRules {
 		stored = "1"
 	}
-	args := append([]string{
-		applyNames[c.Op.Kind], p.bytes, p.birth, decimal(c.Op.Tokens), keep, retention, otherwise, stored,
-	}, now...)
-	return Call{Script: b.clock.script("apply.lua"), Key: c.Key, Args: args}
+	return b.clock.call(b.clock.script("apply.lua"), c.Key,
+		applyNames[c.Op.Kind], p.bytes, p.birth, tokens(c.Op), keep, retention, otherwise, stored)
 }
+
+// tokens is the count of an operation as scripts get it. One beyond a double is
+// more than any bucket there holds or lacks, and so is the greatest that is not.
+func tokens(op bucket.Operation) string { return decimal(min(op.Tokens, exactDouble-1)) }
 
 // lives is what a key lives longer than its time-to-full, and at least, in
 // microseconds.
@@ -204,7 +204,7 @@ func (b *Backend) conclude(ctx context.Context, d *proxy.Decision, call *Call) {
 		d.Err = storeError(call, charge.Op.ReadOnly())
 		return
 	}
-	stored := b.clock.stored(&call.Reply)
+	stored := b.clock.stored(call)
 	if call.Reply.Undone {
 		b.handOver(ctx, d, &stored)
 		return

@@ -19,13 +19,13 @@ var _ proxy.Store = store{}
 
 // Load reads a key and the clock in one trip.
 func (s store) Load(ctx context.Context, key string) (proxy.Stored, error) {
-	now, _ := s.clock.args()
-	calls := []Call{{Script: s.clock.script("read.lua"), Key: key, Args: now}}
+	call, _ := s.clock.call(s.clock.script("read.lua"), key)
+	calls := []Call{call}
 	s.run(ctx, calls)
 	if calls[0].Err != nil {
 		return proxy.Stored{}, storeError(&calls[0], true)
 	}
-	return s.clock.stored(&calls[0].Reply), nil
+	return s.clock.stored(&calls[0]), nil
 }
 
 // Swap replaces bytes that are still there.
@@ -34,14 +34,14 @@ func (s store) Swap(ctx context.Context, key string, was proxy.Stored, next []by
 	if was.Bytes != nil {
 		present = "1"
 	}
-	now, _ := s.clock.args()
-	args := append([]string{present, string(was.Bytes), string(next), decimal(s.clock.millis(life, was.At.Now))}, now...)
-	calls := []Call{{Script: s.clock.script("swap.lua"), Key: key, Args: args}}
+	call, _ := s.clock.call(s.clock.script("swap.lua"), key,
+		present, string(was.Bytes), string(next), decimal(s.clock.millis(life, was.At.Now)))
+	calls := []Call{call}
 	s.run(ctx, calls)
 	if calls[0].Err != nil {
 		return proxy.Stored{}, false, storeError(&calls[0], false)
 	}
-	return s.clock.stored(&calls[0].Reply), !calls[0].Reply.Undone, nil
+	return s.clock.stored(&calls[0]), !calls[0].Reply.Undone, nil
 }
 
 // storeError tells what an error means for the caller. After a read nothing is

@@ -34,6 +34,7 @@ local count, at = v[2], 3
 if count < 0 then count, at = -count, 4 end
 local bandwidths = {}
 for i = 1, count do
+	if type(v[at]) == 'string' then at = at + 1 end
 	local b = {capacity = v[at], step = 1, num = v[at + 1], den = v[at + 2]}
 	at = at + 3
 	if b.num < 0 then
@@ -44,7 +45,6 @@ for i = 1, count do
 		end
 		if b.den >= 2^51 or b.capacity + b.step >= exact then return {now, seen, 1} end
 	end
-	if type(v[at]) == 'string' then at = at + 1 end
 	if b.capacity >= exact or b.step >= exact or b.num >= exact or b.den >= exact or
 		math.ceil(b.capacity / b.step) * b.den + 2 * b.num + b.den >= exact then
 		return {now, seen, 1}
@@ -55,7 +55,7 @@ end
 -- The state.
 local last = v[at]
 if not seen then last = now end
-if #v ~= at + 2 * count or last % 1 ~= 0 or last >= 2^52 or last <= -2^52 then return {now, seen, 1} end
+if #v ~= at + 2 * count or last % 1 ~= 0 or last >= 2^53 - 2^51 or last <= 2^51 - 2^53 then return {now, seen, 1} end
 {{- if .ClientClock}}
 if last > now + lead then last = now + lead end
 {{- end}}

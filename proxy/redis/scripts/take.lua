@@ -25,10 +25,10 @@ elseif string.sub(seen, 1, #config) ~= config then
 end
 
 local _, _{{if .Versioned}}, _{{end}}
-{{- range .Bandwidths}}, c{{.I}}, rate{{.I}}, den{{.I}}{{if .Aligned}}, phase{{.I}}{{end}}{{if .Named}}, _{{end}}{{end}}
+{{- range .Bandwidths}}{{if .Named}}, _{{end}}, c{{.I}}, rate{{.I}}, den{{.I}}{{if .Aligned}}, phase{{.I}}{{end}}{{end}}
 {{- ""}}, last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}}, extra = cmsgpack.unpack(string.sub(bytes, 2))
 if not seen then last = now end
-if extra ~= nil or (last{{range .Bandwidths}} + t{{.I}} + r{{.I}}{{end}}) % 1 ~= 0 or last >= 2^52 or last <= -2^52
+if extra ~= nil or (last{{range .Bandwidths}} + t{{.I}} + r{{.I}}{{end}}) % 1 ~= 0 or last >= 2^53 - 2^51 or last <= 2^51 - 2^53
 {{- range .Bandwidths}} or r{{.I}} < 0 or r{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or t{{.I}} < 0 or t{{.I}} > c{{.I}}{{end}} then
 	return {now, seen, 1}
 end
