@@ -1,0 +1,135 @@
+// Command mutants plants known bugs into a copy of the module, one at a time,
+// and demands that the tests find each. It prints which test did.
+//
+//	go run ./internal/mutants [-run regexp]
+//
+// A bug that no test finds, or whose place in the code is gone, is a failure.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+func main() {
+	only := flag.String("run", ".", "plant only the mutants whose name matches")
+	flag.Parse()
+	pattern, err := regexp.Compile(*only)
+	if err == nil {
+		err = run(pattern)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(pattern *regexp.Regexp) error {
+	dir, err := os.MkdirTemp("", "sluice-mutants-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := copyModule(dir); err != nil {
+		return err
+	}
+	var survivors []string
+	planted := 0
+	for i, m := range mutants {
+		if !pattern.MatchString(m.name) {
+			continue
+		}
+		planted++
+		began := time.Now()
+		by, err := m.kill(dir)
+		verdict := "killed by " + by
+		if err != nil {
+			verdict = "SURVIVED: " + err.Error()
+			survivors = append(survivors, m.name)
+		}
+		fmt.Printf("%2d/%d %-45s %s (%.1f s)\n", i+1, len(mutants), m.name, verdict, time.Since(began).Seconds())
+	}
+	if len(survivors) > 0 || planted == 0 {
+		return fmt.Errorf("%d planted, %d survived: %s", planted, len(survivors), strings.Join(survivors, ", "))
+	}
+	fmt.Printf("%d mutants planted, %d killed\n", planted, planted)
+	return nil
+}
+
+// copyModule copies the files of the root module that are part of the project.
+func copyModule(dir string) error {
+	out, err := exec.Command("git", "ls-files", "-co", "--exclude-standard").Output()
+	if err != nil {
+		return fmt.Errorf("git ls-files: %w", err)
+	}
+	for name := range strings.Lines(string(out)) {
+		name = strings.TrimSpace(name)
+		if name == "go.work" || name == "go.work.sum" {
+			continue // the copy is one module
+		}
+		text, err := os.ReadFile(name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted and not yet committed
+		}
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mutant is one planted bug: a text in a file, what to put in its place, and
+// the tests that must fail.
+type mutant struct {
+	name     string
+	file     string
+	old, new string
+	tests    []string // arguments of go test
+}
+
+var firstFailure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// kill plants the bug, runs its tests, takes it out again, and returns the name
+// of the first test that failed.
+func (m *mutant) kill(dir string) (by string, err error) {
+	path := filepath.Join(dir, m.file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		return "", fmt.Errorf("%s has the text %d times: %q", m.file, n, m.old)
+	}
+	mutated := strings.Replace(string(text), m.old, m.new, 1)
+	if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.WriteFile(path, text, 0o644)) }()
+
+	test := exec.Command("go", append([]string{"test", "-count=1", "-failfast", "-timeout=3m"}, m.tests...)...)
+	test.Dir = dir
+	test.Env = append(os.Environ(), "GOWORK=off")
+	out, err := test.CombinedOutput()
+	if err == nil {
+		return "", errors.New("no test failed")
+	}
+	found := firstFailure.FindSubmatch(out)
+	if found == nil { // it did not compile, or hung
+		return "", fmt.Errorf("no test failed, but go test did: %.500s", out)
+	}
+	return string(found[1]), nil
+}

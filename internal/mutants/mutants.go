@@ -1,0 +1,65 @@
+package main
+
+// What the mutants are tried on. The traces come first: they are to find every
+// bug of the arithmetic by themselves.
+var (
+	arithmetic = []string{"./internal/trace", "-run", "^Test(Step|Local|Memory)", "-trace.ops=20000"}
+	scripts    = []string{"./internal/trace", "-run", "^TestGoRedisLua$", "-trace.ops=6000"}
+	swap       = []string{"./internal/trace", "-run", "^TestGoRedisCompareAndSwap$", "-trace.ops=6000"}
+)
+
+// mutants are the planted bugs, by where they are.
+var mutants = []mutant{
+	{"refill rounded up", "bucket/rate.go", "l.Tokens += int64(uint64(r.step) * q)\n", "l.Tokens += int64(uint64(r.step) * (q + 1))\n", arithmetic},
+	{"remainder dropped", "bucket/rate.go", "l.Rem = int64(rem)\n", "l.Rem = 0 * int64(rem)\n", arithmetic},
+	{"wait rounded down", "bucket/rate.go", "if rem > 0 && q < math.MaxUint64 {", "if rem > 0 && q == math.MaxUint64 {", arithmetic},
+	{"wait ignores what is earned", "bucket/rate.go", "lo, borrow := bits.Sub64(lo, uint64(r.remainder(l, last)), 0)", "lo, borrow := bits.Sub64(lo, 0, 0)", arithmetic},
+	{"wait ignores an instant ahead", "bucket/rate.go", "if last > now {\n\t\tvar over", "if false {\n\t\tvar over", arithmetic},
+	{"wait overflows", "bucket/rate.go", "return int64(min(q, math.MaxInt64))", "return int64(q)", arithmetic},
+	{"refill above capacity", "bucket/rate.go", "if hi > fullHi || hi == fullHi && lo >= fullLo {", "if hi > fullHi || hi == fullHi && lo > fullLo+uint64(r.den) {", arithmetic},
+	{"phase kept when full", "bucket/rate.go", "\tif l.Tokens >= r.capacity {\n\t\tl.Rem = 0\n\t\treturn\n\t}\n\tlack", "\tif l.Tokens >= r.capacity {\n\t\tl.Rem = (l.Rem + now - last) % r.den\n\t\treturn\n\t}\n\tlack", arithmetic},
+	{"aligned grid off by one", "bucket/rate.go", "d := at%r.den - r.phase", "d := at%r.den - r.phase - 1", arithmetic},
+	{"adaptive start rounded up", "bucket/rate.go", "r.capacity - refill + int64(share)}", "r.capacity - refill + int64(share) + 1}", arithmetic},
+	{"add passes capacity", "bucket/rate.go", "if lack := uint64(r.capacity) - uint64(l.Tokens); uint64(n) >= lack {", "if lack := uint64(r.capacity) - uint64(l.Tokens); uint64(n) > lack+1 {", arithmetic},
+
+	{"instant moved back", "bucket/state.go", "\tif now <= s.Last {\n\t\treturn\n\t}\n", "\tif now <= s.Last {\n\t\ts.Last = now\n\t\treturn\n\t}\n", arithmetic},
+	{"instant not moved when full", "bucket/state.go", "\ts.Last = now\n}", "\tif !s.full(rates) {\n\t\ts.Last = now\n\t}\n}", arithmetic},
+	{"maximum for minimum", "bucket/state.go", "least = min(least, s.Levels[i].Tokens)", "least = max(least*0, s.Levels[i].Tokens)", arithmetic},
+	{"first bandwidth only", "bucket/state.go", "\tfor i := range rates {\n\t\trates[i].settle", "\tfor i := range rates[:1] {\n\t\trates[i].settle", arithmetic},
+	{"time to full of the fastest", "bucket/state.go", "longest = max(longest, rates[i].wait", "longest = max(0, rates[i].wait", arithmetic},
+	{"every instant believed", "bucket/state.go", "if at.Lead > 0 && at.Now <= math.MaxInt64-at.Lead {", "if false {", arithmetic},
+
+	{"write on refusal", "bucket/step.go", "if !changed || req.Op.ReadOnly() {", "if req.Op.ReadOnly() {", arithmetic},
+	{"a read converts", "bucket/step.go", "if !changed || req.Op.ReadOnly() {", "if !changed {", arithmetic},
+	{"refused conversion not written", "bucket/step.go", "return req.Config, next, true\n", "return req.Config, next, false\n", arithmetic},
+	{"birth of a part-full bucket not written", "bucket/step.go", "at.Now), !req.Config.StartsFull()", "at.Now), false", arithmetic},
+	{"conversion without settling", "bucket/step.go", "state.settle(stored.Config.rates(at.Tick), at.Now)\n", "", arithmetic},
+	{"an older version takes over", "bucket/step.go", "return stored.Version() == 0 || declared.Version() > stored.Version()", "return true", arithmetic},
+	{"an unversioned change hands out tokens", "bucket/step.go", "next.notMore(", "func([]rate, int64) {}(", arithmetic},
+	{"a version forgotten when full", "bucket/step.go", "|| config.Version() > 0 ||", "||", arithmetic},
+	{"refused take still charged", "bucket/step.go", "if r.Consumed && op.Kind == OpConsume {", "if op.Kind == OpConsume {", arithmetic},
+	{"an estimate takes", "bucket/step.go", "if r.Consumed && op.Kind == OpConsume {", "if r.Consumed {", arithmetic},
+	{"cost above capacity waits", "bucket/probe.go", "if cost > max(r.capacity, l.Tokens) {", "if false {", arithmetic},
+	{"the shortest wait told", "bucket/probe.go", "if wait > longest {", "if wait < longest || longest < 0 {", arithmetic},
+
+	{"fraction dropped on conversion", "bucket/inheritance.go", "q, _ := bits.Div64(hi, lo, uint64(old.den))\n\t\treturn int64(q)", "q, _ := bits.Div64(hi, lo, uint64(old.den))\n\t\treturn int64(q) * 0", arithmetic},
+	{"pairing by position alone", "bucket/inheritance.go", "if from.Bandwidth(j).ID() != id {", "if false {", arithmetic},
+
+	{"time to live rounded down", "expiration/expiration.go", "return add(at, 1000-past)", "return at - past", arithmetic},
+	{"retention ignored", "expiration/expiration.go", "life = max(life, r.RetentionMicros())", "_ = life", arithmetic},
+
+	{"script: remainder dropped", "proxy/redis/scripts/take.lua", "\t\tr{{.I}} = gain % den{{.I}}\n", "\t\tr{{.I}} = 0\n", scripts},
+	{"script: write on refusal", "proxy/redis/scripts/take.lua", "elseif seen or ", "elseif ", scripts},
+	{"script: time to live too short", "proxy/redis/scripts/take.lua", "life = life + begun + 999", "life = life + begun - 999999", scripts},
+	{"script: not all bandwidths asked", "proxy/redis/scripts/take.lua", "{{if $i}} and {{end}}t{{.I}} >= n{{end}} then", "{{if $i}} or {{end}}t{{.I}} >= n{{end}} then", scripts},
+	{"script: any configuration will do", "proxy/redis/scripts/take.lua", "elseif string.sub(seen, 1, #config) ~= config then", "elseif string.sub(seen, 1, 2) ~= string.sub(config, 1, 2) then", scripts},
+	{"script: instant moved back", "proxy/redis/scripts/take.lua", "if elapsed > 0 then last = now end", "last = now", scripts},
+	{"script: aligned phase stored", "proxy/redis/scripts/take.lua", "{{if .Aligned}}0{{else}}r{{.I}}{{end}}", "r{{.I}}", scripts},
+	{"script: doubles trusted too far", "proxy/redis/plan.go", "return hi == 0 && lo < exactDouble && lo+2*num+den < exactDouble", "return hi == 0", scripts},
+	{"general script: add passes capacity", "proxy/redis/scripts/apply.lua", "if op == 'reset' or n >= b.capacity - b.tokens then", "if op == 'reset' then", scripts},
+	{"general script: up to goes into debt", "proxy/redis/scripts/apply.lua", "if op == 'upto' then n = math.min(n, available) end", "if op == 'upto' and n < 100 then n = math.min(n, available) end", scripts},
+	{"general script: full bucket kept", "proxy/redis/scripts/apply.lua", "if seen then redis.call('DEL', KEYS[1]) end", "", scripts},
+	{"general script: retention ignored", "proxy/redis/scripts/apply.lua", "math.max(wait + keep, retention) + begun", "math.max(wait + keep, 1) + begun", scripts},
+	{"swap: whatever is there", "proxy/redis/scripts/swap.lua", "if seen ~= (ARGV[1] == '1' and ARGV[2]) then", "if false then", []string{"./proxy/redis/..."}},
+	{"swap: no time to live", "proxy/redis/scripts/swap.lua", "redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])", "redis.call('SET', KEYS[1], ARGV[3])", swap},
+}
