@@ -54,7 +54,8 @@ func (p Probe) NanosToWait() int64 { return int64(p.Wait) }
 
 // RetryAfter is the wait of a refusal in whole seconds, rounded up and at
 // least 1, for an HTTP header. It is false where there is nothing to wait for:
-// the cost was taken, or can never be.
+// the cost was taken, or can never be. So whether to serve is told by Consumed,
+// never by this.
 func (p Probe) RetryAfter() (seconds int64, ok bool) {
 	if p.Consumed || p.Never || p.Wait <= 0 {
 		return 0, false

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"net"
 	"reflect"
+	"time"
 
 	client "github.com/redis/go-redis/v9"
 
@@ -25,9 +26,22 @@ type Client interface {
 	Pipeline() client.Pipeliner
 }
 
+// Option changes what [New] makes.
+type Option = redis.Option
+
+// WithCompareAndSwap is [redis.WithCompareAndSwap]: this process decides, in one
+// round trip for a refusal and two for a grant.
+func WithCompareAndSwap() Option { return redis.WithCompareAndSwap() }
+
+// WithClientClock is [redis.WithClientClock]: the time is this process's, within
+// a skew that all clients of a key keep.
+func WithClientClock(now func() time.Time, skew time.Duration) Option {
+	return redis.WithClientClock(now, skew)
+}
+
 // New returns the backend that keeps buckets through a client, which stays the
 // caller's. It does no I/O. A nil client is reported by proxy.NewManager.
-func New(c Client, opts ...redis.Option) *redis.Backend {
+func New(c Client, opts ...Option) *redis.Backend {
 	if c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil() {
 		return redis.New(nil, opts...)
 	}
