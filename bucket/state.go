@@ -57,11 +57,14 @@ func born(rates []rate, now int64) State {
 	return s
 }
 
-// believe bounds how far ahead of now the state's instant may lie.
-func (s *State) believe(at Moment) {
-	if at.Lead > 0 && at.Now <= math.MaxInt64-at.Lead {
-		s.Last = min(s.Last, at.Now+at.Lead)
+// believe bounds how far ahead of now the state's instant may lie, and tells
+// whether it did lie further.
+func (s *State) believe(at Moment) bool {
+	if at.Lead == 0 || at.Now > math.MaxInt64-at.Lead || s.Last <= at.Now+at.Lead {
+		return false
 	}
+	s.Last = at.Now + at.Lead
+	return true
 }
 
 // settle brings all levels to now. An earlier now changes nothing.

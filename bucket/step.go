@@ -94,20 +94,21 @@ func Step(stored Entry, req Request, at Moment) Outcome {
 
 // enter finds the configuration in force and the state under it at this
 // instant, and tells whether that alone is worth writing: a bucket born less
-// than full, or a changed configuration, would otherwise be forgotten and meet
-// the next call the same way for ever.
+// than full, a changed configuration, or an instant too far ahead would otherwise
+// be forgotten and meet the next call the same way, which then never finds a
+// token more.
 func (r *Result) enter(stored Entry, req Request, at Moment) (Configuration, State, bool) {
 	if !r.Existed {
 		return req.Config, born(req.Config.rates(at.Tick), at.Now), !req.Config.StartsFull()
 	}
 	state := stored.State
-	state.believe(at)
+	corrected := state.believe(at)
 	state.settle(stored.Config.rates(at.Tick), at.Now)
 	if stored.Config.Equal(req.Config) {
-		return req.Config, state, false // which knows its initial tokens too
+		return req.Config, state, corrected // which knows its initial tokens too
 	}
 	if !r.rules(stored.Config, req) {
-		return stored.Config, state, false
+		return stored.Config, state, corrected
 	}
 	r.Replaced = true
 	next := inherit(&state, stored.Config, req.Config, at.Tick, req.Config.c.inheritance)

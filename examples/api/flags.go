@@ -12,14 +12,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	sluiceredis "github.com/sluice-go/sluice/proxy/redis"
+	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 // settings is what the flags say.
 type settings struct {
 	addr    string
-	store   *redis.Options       // nil: memory
-	mode    []sluiceredis.Option // how Redis decides
+	store   *redis.Options   // nil: memory
+	mode    []goredis.Option // how Redis decides
 	apiKeys []string
 	proxies []netip.Prefix
 }
@@ -90,12 +90,12 @@ func parseStore(store string) (*redis.Options, error) {
 	return options, nil
 }
 
-func parseMode(mode string) ([]sluiceredis.Option, error) {
+func parseMode(mode string) ([]goredis.Option, error) {
 	switch mode {
 	case "lua":
 		return nil, nil
 	case "cas":
-		return []sluiceredis.Option{sluiceredis.WithCompareAndSwap()}, nil
+		return []goredis.Option{goredis.WithCompareAndSwap()}, nil
 	}
 	return nil, fmt.Errorf("%q is neither lua nor cas", mode)
 }

@@ -10,7 +10,6 @@ package goredis
 import (
 	"context"
 	"errors"
-	"net"
 	"reflect"
 	"time"
 
@@ -54,23 +53,29 @@ type adapter struct{ client Client }
 // timeouts, so the calls are sent by a goroutine of their own, on commands that
 // nobody else sees, and left alone when the context ends.
 func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
+	var g gate
 	cmds := make([]client.Cmder, len(calls))
 	for i := range calls {
-		cmds[i] = command(ctx, &calls[i], source)
+		cmds[i] = command(ctx, &calls[i], source, &g)
 	}
-	sent := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(sent)
+		defer close(done)
 		a.send(ctx, cmds)
 	}()
 	select {
-	case <-sent:
+	case <-done:
+		sent := !g.shut()
 		for i := range calls {
-			calls[i].Reply, calls[i].Err = answer(cmds[i].(once))
+			calls[i].Reply, calls[i].Err = answer(cmds[i].(once), sent)
 		}
 	case <-ctx.Done():
+		err := ctx.Err()
+		if g.shut() {
+			err = errors.Join(redis.ErrNotSent, err)
+		}
 		for i := range calls {
-			calls[i].Err = ctx.Err()
+			calls[i].Err = err
 		}
 	}
 }
@@ -94,12 +99,12 @@ type once struct{ *client.Cmd }
 // NoRetry is asked by go-redis.
 func (once) NoRetry() bool { return true }
 
-func command(ctx context.Context, c *redis.Call, source bool) once {
+func command(ctx context.Context, c *redis.Call, source bool, g *gate) once {
 	args := make([]any, 0, 4+len(c.Args))
 	if source {
-		args = append(args, "eval", c.Script.Source, 1, c.Key)
+		args = append(args, "eval", guarded{g, c.Script.Source}, 1, c.Key)
 	} else {
-		args = append(args, "evalsha", c.Script.SHA1, 1, c.Key)
+		args = append(args, "evalsha", guarded{g, c.Script.SHA1}, 1, c.Key)
 	}
 	for _, arg := range c.Args {
 		args = append(args, arg)
@@ -107,28 +112,19 @@ func command(ctx context.Context, c *redis.Call, source bool) once {
 	return once{client.NewCmd(ctx, args...)}
 }
 
-func answer(cmd once) (redis.Reply, error) {
+func answer(cmd once, sent bool) (redis.Reply, error) {
 	v, err := cmd.Result()
-	if err != nil {
-		return redis.Reply{}, translate(err)
-	}
-	return redis.ParseReply(v)
-}
-
-// translate tells apart what the server refused, what never reached it, and
-// what may have been carried out.
-func translate(err error) error {
 	var reply client.Error
-	var network *net.OpError
 	switch {
+	case err == nil:
+		return redis.ParseReply(v)
 	case errors.Is(err, client.Nil):
-		return redis.ErrMalformedReply // no script returns nothing
+		return redis.Reply{}, redis.ErrMalformedReply // no script returns nothing
 	case errors.As(err, &reply):
-		return &redis.ServerError{Text: err.Error()}
-	case errors.Is(err, client.ErrClosed), errors.Is(err, client.ErrPoolTimeout), errors.Is(err, client.ErrPoolExhausted),
-		errors.As(err, &network) && network.Op == "dial":
-		return errors.Join(redis.ErrNotSent, err)
+		return redis.Reply{}, &redis.ServerError{Text: err.Error()}
+	case !sent:
+		return redis.Reply{}, errors.Join(redis.ErrNotSent, err)
 	default:
-		return err
+		return redis.Reply{}, err
 	}
 }

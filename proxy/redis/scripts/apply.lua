@@ -56,8 +56,10 @@ end
 local last = v[at]
 if not seen then last = now end
 if #v ~= at + 2 * count or last % 1 ~= 0 or last >= 2^53 - 2^51 or last <= 2^51 - 2^53 then return {now, seen, 1} end
+local corrected = false
 {{- if .ClientClock}}
-if last > now + lead then last = now + lead end
+corrected = last > now + lead
+if corrected then last = now + lead end
 {{- end}}
 for i, b in ipairs(bandwidths) do
 	b.tokens, b.rem = v[at + 2 * i - 1], v[at + 2 * i]
@@ -96,7 +98,7 @@ for _, b in ipairs(bandwidths) do
 	available = math.min(available, b.tokens)
 	full = full and b.tokens == b.capacity
 end
-local changed = not seen and not full
+local changed = corrected or not seen and not full
 if op == 'take' or op == 'upto' then
 	if op == 'upto' then n = math.min(n, available) end
 	if n > 0 and n <= available then

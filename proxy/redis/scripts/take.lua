@@ -33,7 +33,8 @@ if extra ~= nil or (last{{range .Bandwidths}} + t{{.I}} + r{{.I}}{{end}}) % 1 ~=
 	return {now, seen, 1}
 end
 {{- if .ClientClock}}
-if last > now + lead then last = now + lead end
+local corrected = last > now + lead
+if corrected then last = now + lead end
 {{- end}}
 
 -- Settle: what has been earned from last to now.
@@ -71,14 +72,15 @@ end
 {{- end}}
 if elapsed > 0 then last = now end
 
--- Decide. A refusal writes nothing, except the birth of a bucket that is not
--- full: it would be born again on each call.
+-- Decide. A refusal writes nothing, except what each call would otherwise meet
+-- the same way and never gain a token: the birth of a bucket that is not full,
+-- and with a client's clock an instant that was too far ahead.
 local n = tonumber(ARGV[3])
 if {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} >= n{{end}} then
 {{- range .Bandwidths}}
 	t{{.I}} = t{{.I}} - n
 {{- end}}
-elseif seen or {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} == c{{.I}}{{end}} then
+elseif {{if .ClientClock}}not corrected and ({{end}}seen or {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} == c{{.I}}{{end}}{{if .ClientClock}}){{end}} then
 	return {now, seen}
 end
 
