@@ -23,8 +23,8 @@ const (
 	// Proportional keeps the filled share of the capacity: 50 of 100 become
 	// 500 of 1,000.
 	Proportional
-	// Additive keeps the tokens that are missing: 50 of 100 become 950 of
-	// 1,000. A smaller capacity never takes a bucket into debt.
+	// Additive adds what the capacity grows by: 50 of 100 become 950 of 1,000. A
+	// smaller capacity only cuts.
 	Additive
 	// Reset starts as a new bucket.
 	Reset
@@ -84,7 +84,8 @@ func (r *rate) takeOver(old *rate, l Level, strategy Inheritance) Level {
 	case Proportional:
 		return r.share(old, l, rem)
 	case Additive:
-		return r.grow(l, rem, r.capacity-old.capacity)
+		growth := max(r.capacity-old.capacity, 0)
+		return Level{Tokens: addSaturating(l.Tokens, growth), Rem: rem}
 	default:
 		return Level{Tokens: l.Tokens, Rem: rem}
 	}
@@ -105,23 +106,6 @@ func (r *rate) takeOverRemainder(old *rate, rem int64) int64 {
 	default:
 		return min(rem, r.den-1)
 	}
-}
-
-// grow adds what the capacity grew by. A loss ends at zero, or where a debt
-// already was.
-func (r *rate) grow(l Level, rem, growth int64) Level {
-	tokens := l.Tokens + growth
-	switch {
-	case growth >= 0 && tokens < l.Tokens: // overflow
-		return Level{Tokens: math.MaxInt64}
-	case growth < 0 && l.Tokens < 0:
-		tokens = l.Tokens
-	case growth < 0 && tokens < 0 && r.kind == bandwidth.KindInterval:
-		tokens = 0
-	case growth < 0 && tokens < 0:
-		tokens, rem = 0, 0
-	}
-	return Level{Tokens: tokens, Rem: rem}
 }
 
 // share scales the tokens by the capacities. It is rare, so big integers do.
@@ -151,6 +135,14 @@ func (r *rate) share(old *rate, l Level, rem int64) Level {
 	default:
 		return Level{Tokens: math.MaxInt64}
 	}
+}
+
+// addSaturating is a+b for b not negative.
+func addSaturating(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // notMore cuts the deciding bandwidth so that no more is available than before.

@@ -56,7 +56,7 @@ func TestStrategies(t *testing.T) {
 			one(greedy(10, 1, s)),
 			bucket.Level{Tokens: 10},
 			bucket.Level{Tokens: 9},
-			bucket.Level{Rem: 1},
+			bucket.Level{Tokens: 10},
 			bucket.Level{Tokens: 10},
 		},
 		"a debt stays": {
