@@ -1,0 +1,163 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/internal/model"
+)
+
+// player carries out a trace on the model and the target side by side.
+type player struct {
+	model    model.Bucket
+	target   Target
+	coverage *Coverage
+	tick     int64 // nanoseconds
+
+	last    Step
+	answer  model.Answer
+	promise promise
+}
+
+// promise is what a refusal told its caller: alone, the same request will be
+// served at due, and not before.
+type promise struct {
+	made bool
+	req  bucket.Request
+	due  int64
+}
+
+func newPlayer(s Subject, sc script, c *Coverage) (*player, error) {
+	target, err := s.New(sc.start)
+	if err != nil {
+		return nil, fmt.Errorf("new key: %w", err)
+	}
+	p := &player{
+		target: target, coverage: c, tick: int64(s.Tick.Duration()), last: Step{Now: math.MinInt64},
+		model: model.Bucket{
+			Tick: s.Tick, Lead: sc.start.Lead, Local: s.Local, Invisible: sc.invisible,
+			Strategies: map[bucket.Configuration]bucket.Inheritance{},
+		},
+	}
+	for _, d := range sc.pool {
+		p.model.Strategies[d.Configuration] = d.strategy
+	}
+	if s.Local {
+		p.model.Create(sc.start.Config, sc.start.Now)
+	}
+	if sc.loaded != nil {
+		p.model.Load(*sc.loaded, math.MaxInt64)
+		if err := target.(Loader).Load(*sc.loaded, math.MaxInt64); err != nil {
+			return nil, fmt.Errorf("load: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// play carries out one step and tells what was wrong with the target's answer.
+func (p *player) play(step Step) error {
+	if p.model.Expired(step.Now) {
+		p.model.Forget()
+		p.coverage.Expired++
+		if err := p.target.Forget(); err != nil {
+			return fmt.Errorf("forget: %w", err)
+		}
+	}
+	want := p.model.Do(step.Req, step.Rule, step.Now)
+	got, err := p.target.Do(step.Req, step.Rule, step.Now)
+	if err != nil {
+		return fmt.Errorf("error: %w", err)
+	}
+	if err := compare(&got, &want); err != nil {
+		return err
+	}
+	if err := p.hold(step, &got, &want); err != nil {
+		return err
+	}
+	if c, ok := p.target.(Checker); ok {
+		if err := c.Check(want.Effect, step.Now); err != nil {
+			return fmt.Errorf("stored key: %w", err)
+		}
+	}
+	p.coverage.count(&p.last, &step, &want)
+	p.last, p.answer = step, want
+	return nil
+}
+
+// hold holds the target to its own last refusal, and notes the next one.
+func (p *player) hold(step Step, got *bucket.Result, want *model.Answer) error {
+	if was := p.promise; was.made && step.Req == was.req {
+		switch {
+		case step.Now == was.due && !want.Existed && !step.Req.Config.StartsFull():
+			// Its retention has passed and it starts again, less than full.
+		case step.Now == was.due && !got.Consumed:
+			return fmt.Errorf("refused after exactly the wait that was told")
+		case step.Now == was.due-1 && got.Consumed:
+			return fmt.Errorf("served one tick before the wait that was told")
+		case step.Now == was.due:
+			p.coverage.AtWait++
+		case step.Now == was.due-1:
+			p.coverage.BeforeWait++
+		}
+	}
+	// A read does not settle what it saw, so it promises nothing.
+	p.promise = promise{}
+	if !want.Refused || want.Never || step.Req.Op.ReadOnly() {
+		return nil
+	}
+	if got.Wait <= 0 {
+		return fmt.Errorf("refused with a wait of %v", got.Wait)
+	}
+	due := plus(step.Now, int64(got.Wait)/p.tick)
+	p.promise = promise{made: got.Wait < math.MaxInt64 && due < math.MaxInt64, req: step.Req, due: due}
+	return nil
+}
+
+// compare tells every field in which the target's answer is not the model's.
+func compare(got *bucket.Result, want *model.Answer) error {
+	var d differences
+	check(&d, "Consumed", got.Consumed, want.Consumed)
+	check(&d, "Never", got.Never, want.Never)
+	check(&d, "Existed", got.Existed, want.Existed)
+	check(&d, "Replaced", got.Replaced, want.Replaced)
+	check(&d, "Conflict", got.Conflict, want.Conflict)
+	check(&d, "Tokens", got.Tokens, want.Tokens)
+	check(&d, "RemainingTokens", got.RemainingTokens, want.RemainingTokens)
+	check(&d, "Wait", got.Wait, want.Wait)
+	check(&d, "NextToken", got.NextToken, want.NextToken)
+	check(&d, "TimeToFull", got.TimeToFull, want.TimeToFull)
+	check(&d, "Deciding", got.Deciding, want.Deciding)
+	if !got.Configuration.Equal(want.Configuration) {
+		d = append(d, fmt.Sprintf("Configuration is %s, want %s", describe(got.Configuration), describe(want.Configuration)))
+	}
+	for i := range min(got.Configuration.Len(), want.Configuration.Len()) {
+		if got.TokensOf(i) != want.Held[i] {
+			check(&d, fmt.Sprintf("TokensOf(%d)", i), got.TokensOf(i), want.Held[i])
+		}
+	}
+	if d == nil {
+		return nil
+	}
+	return d
+}
+
+type differences []string
+
+func (d differences) Error() string { return strings.Join(d, "; ") }
+
+func check[T comparable](d *differences, field string, got, want T) {
+	if got != want {
+		*d = append(*d, fmt.Sprintf("%s is %s, want %s", field, exactly(got), exactly(want)))
+	}
+}
+
+// exactly shows durations to the nanosecond, in digits.
+func exactly(v any) string {
+	if d, ok := v.(time.Duration); ok {
+		return fmt.Sprintf("%dns", d)
+	}
+	return fmt.Sprint(v)
+}
