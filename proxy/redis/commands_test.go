@@ -1,0 +1,92 @@
+package redis_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/sluice-go/sluice/internal/redistest"
+	"github.com/sluice-go/sluice/proxy/redis"
+)
+
+// commandCalls returns how often each command was called since the last time.
+func commandCalls(t testing.TB, rdb *client.Client) map[string]int {
+	t.Helper()
+	info, err := rdb.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rdb.ConfigResetStat(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]int{}
+	for _, found := range regexp.MustCompile(`cmdstat_([^:]+):calls=(\d+)`).FindAllStringSubmatch(info, -1) {
+		n, err := strconv.Atoi(found[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls[found[1]] = n
+	}
+	return calls
+}
+
+func TestDecisionIsOneScriptCall(t *testing.T) {
+	server := redistest.Start(t)
+	rdb := connect(t, server.URL())
+	m := onClient(t, rdb, "", nil)
+	limit := perHour(t, 2)
+	take(t, m.Bucket("warm-up", limit), 1, true)
+
+	for _, phase := range []struct {
+		name    string
+		cost    int64
+		granted bool
+		key     func(int) string
+	}{
+		{"granted on new keys", 1, true, func(i int) string { return fmt.Sprint("a", i) }},
+		{"granted on old keys", 1, true, func(i int) string { return fmt.Sprint("a", i) }},
+		{"refused on old keys", 1, false, func(i int) string { return fmt.Sprint("a", i) }},
+		{"refused on new keys", 3, false, func(i int) string { return fmt.Sprint("b", i) }},
+	} {
+		commandCalls(t, rdb)
+		const decisions = 250
+		for i := range decisions {
+			take(t, m.Bucket(phase.key(i), limit), phase.cost, phase.granted)
+		}
+		got := commandCalls(t, rdb)
+		sets := 0
+		if phase.granted {
+			sets = decisions
+		}
+		want := map[string]int{"evalsha": decisions, "eval": 0, "set": sets, "get": decisions, "time": decisions, "del": 0}
+		for name, n := range want {
+			if got[name] != n {
+				t.Errorf("%s: %d calls of %s for %d decisions, want %d", phase.name, got[name], name, decisions, n)
+			}
+		}
+	}
+}
+
+func TestSwapIsTwoScriptCalls(t *testing.T) {
+	server := redistest.Start(t)
+	rdb := connect(t, server.URL())
+	m := onClient(t, rdb, "", redis.WithCompareAndSwap())
+	limit := perHour(t, 1)
+	take(t, m.Bucket("warm-up", limit), 1, true)
+	for _, phase := range []struct {
+		name    string
+		granted bool
+		calls   int
+	}{{"granted", true, 2}, {"refused", false, 1}} {
+		commandCalls(t, rdb)
+		for i := range 50 {
+			take(t, m.Bucket(fmt.Sprint(i), limit), 1, phase.granted)
+		}
+		if got := commandCalls(t, rdb); got["evalsha"] != 50*phase.calls || got["eval"] != 0 {
+			t.Errorf("%s: %d EVALSHA and %d EVAL for 50 decisions, want %d and 0", phase.name, got["evalsha"], got["eval"], 50*phase.calls)
+		}
+	}
+}

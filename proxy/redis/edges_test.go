@@ -1,0 +1,211 @@
+package redis_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/bandwidth"
+	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/expiration"
+	"github.com/sluice-go/sluice/proxy"
+	"github.com/sluice-go/sluice/proxy/codec"
+	"github.com/sluice-go/sluice/proxy/redis"
+)
+
+// Scripts reckon in doubles, which are exact up to 2^53. Whatever they decide
+// themselves around that edge is what Go's 128 bits decide.
+func TestScriptsAgreeAtTheEdgesOfADouble(t *testing.T) {
+	trials := 6000
+	if testing.Short() {
+		trials = 1000
+	}
+	inEachMode(t, func(t *testing.T, mode redis.Option) {
+		if mode != nil {
+			trials /= 6 // two trips each
+		}
+		const batch = 50
+		for _, skew := range []time.Duration{time.Microsecond, time.Second, 365 * 24 * time.Hour} {
+			seed := uint64(skew)
+			r := edgy{rand.New(rand.NewPCG(53, seed))}
+			a, prefix := newAgainst(t, mode, skew)
+			for range trials / 3 / batch {
+				a.now = r.instant()
+				var all []trial
+				for i := range batch {
+					all = append(all, r.trial(fmt.Sprintf("%s%d", prefix, i), a))
+				}
+				a.check(t, all)
+			}
+			t.Logf("skew %v: %d decided in scripts, %d by swap", skew, a.counts.inScript, a.counts.handedOver)
+			if mode == nil && a.counts.inScript < a.counts.handedOver/2 {
+				t.Error("too few decided in scripts for the test to show anything")
+			}
+		}
+	})
+}
+
+// edgy draws numbers around powers of two.
+type edgy struct{ *rand.Rand }
+
+func (r edgy) chance(p float64) bool { return r.Float64() < p }
+
+// upTo draws 0 to most, often near an end or a power of two.
+func (r edgy) upTo(most int64) int64 {
+	switch n := r.Int64N(4); {
+	case most <= 3:
+		return r.Int64N(most + 1)
+	case r.chance(0.2):
+		return n
+	case r.chance(0.25):
+		return most - n
+	default:
+		return min(most, max(0, int64(1)<<r.IntN(63)>>r.IntN(8)+r.Int64N(5)-2))
+	}
+}
+
+func (r edgy) instant() int64 {
+	const edge = 1<<53 - 1<<51 // where scripts stop
+	switch {
+	case r.chance(0.7):
+		return 1_700_000_000_000_000 + r.Int64N(1<<50)
+	case r.chance(0.5):
+		return edge - 3 + r.Int64N(6)
+	case r.chance(0.5):
+		return -edge - 3 + r.Int64N(6)
+	default:
+		return []int64{0, 1, math.MaxInt64, math.MinInt64, 1 << 53, -1, 1<<52 + 1}[r.IntN(7)]
+	}
+}
+
+func (r edgy) bandwidth(id string) bandwidth.Bandwidth {
+	for {
+		// Capacity times den is near 2^53 most of the time.
+		bits := r.IntN(53)
+		capacity := int64(1)<<bits + r.upTo(int64(1)<<bits)
+		period := int64(1)<<(53-bits) + r.Int64N(5) - 2
+		if r.chance(0.3) {
+			period = 1 + r.upTo(1<<51)
+		}
+		if r.chance(0.1) {
+			capacity = 1 + r.upTo(math.MaxInt64-1)
+		}
+		period = max(1, min(period, math.MaxInt64/1000))
+		refill := bandwidth.Greedy(1+r.upTo(min(1<<20, period)), time.Duration(period)*time.Microsecond)
+		step := 1 + r.upTo(min(capacity, 1000*period-1))
+		switch r.IntN(4) {
+		case 0:
+			refill = bandwidth.Interval(step, time.Duration(period)*time.Microsecond)
+		case 1:
+			refill = bandwidth.Aligned(step, time.Duration(period)*time.Microsecond, time.UnixMicro(r.Int64N(1<<60)))
+		}
+		var options []bandwidth.Option
+		if id != "" {
+			options = append(options, bandwidth.WithID(id))
+		}
+		if r.chance(0.2) {
+			options = append(options, bandwidth.WithInitialTokens(r.upTo(capacity)))
+		}
+		if b, err := bandwidth.New(capacity, refill, options...); err == nil {
+			return b
+		}
+	}
+}
+
+func (r edgy) config() bucket.Configuration {
+	ids := [...]string{"", "a", "", strings.Repeat("long/", 12) + "er", "5"}
+	var all []bandwidth.Bandwidth
+	for i := range []int{1, 1, 1, 2, 3, 4, 5}[r.IntN(7)] {
+		all = append(all, r.bandwidth(ids[(i+r.IntN(2)*2)%len(ids)]))
+	}
+	c, err := bucket.NewConfiguration(all...)
+	if err != nil {
+		return r.config()
+	}
+	if r.chance(0.1) {
+		c = bucket.Must(c.WithVersion(1+r.upTo(math.MaxInt64-1), bucket.Inheritance(r.IntN(4))))
+	}
+	return c
+}
+
+func (r edgy) trial(key string, a *against) trial {
+	c := r.config()
+	e := bucket.Entry{Config: c, State: bucket.State{Last: a.now}}
+	for i, b := range c.Bandwidths() {
+		l := &e.State.Levels[i]
+		l.Tokens = r.upTo(b.Capacity())
+		if r.chance(0.05) {
+			l.Tokens = -r.upTo(math.MaxInt64)
+		}
+		if r.chance(0.05) {
+			l.Tokens = b.Capacity() + r.upTo(math.MaxInt64-b.Capacity())
+		}
+		if b.Refill().Kind() == bandwidth.KindAligned || l.Tokens >= b.Capacity() {
+			continue
+		}
+		den := int64(b.Refill().Period() / time.Microsecond)
+		if b.Refill().Kind() == bandwidth.KindGreedy {
+			_, den = b.Refill().Rate(time.Microsecond)
+		}
+		l.Rem = r.upTo(den - 1)
+	}
+	var tr trial
+	tr.charge = proxy.Charge{
+		Key: key,
+		Life: expiration.Rule{
+			Keep: time.Hour, Retention: time.Duration(r.upTo(int64(expiration.Longest))),
+		},
+		Request: bucket.Request{Config: c, StoredRules: r.chance(0.2), Op: r.operation(e)},
+	}
+	if r.chance(0.15) {
+		return tr // nothing is stored
+	}
+	if gap := r.gap(e); a.now > math.MinInt64+gap {
+		e.State.Last = a.now - gap
+	}
+	if ahead := r.upTo(3 * a.lead); r.chance(0.15) && a.now < math.MaxInt64-ahead {
+		e.State.Last = a.now + ahead
+	}
+	tr.stored = codec.MessagePack{}.Append(nil, e)
+	switch {
+	case r.chance(0.1):
+		tr.charge.Config = r.config()
+	case r.chance(0.1):
+		tr.charge.Config, tr.charge.StoredRules = bucket.Configuration{}, true
+	}
+	return tr
+}
+
+// gap is how long ago the state was written: often just what some number of
+// tokens takes, or one tick less or more.
+func (r edgy) gap(e bucket.Entry) int64 {
+	if r.chance(0.2) {
+		return r.upTo(1 << 60)
+	}
+	at := bucket.Moment{Now: e.State.Last, Tick: bucket.Microsecond}
+	op := bucket.Operation{Kind: bucket.OpEstimate, Tokens: r.upTo(e.Config.Bandwidth(0).Capacity())}
+	p := bucket.Step(e, bucket.Request{Config: e.Config, Op: op}, at).Result
+	wait := p.Wait
+	if r.chance(0.5) {
+		wait = p.TimeToFull
+	}
+	return min(1<<60, max(0, wait.Microseconds()+r.Int64N(3)-1))
+}
+
+func (r edgy) operation(e bucket.Entry) bucket.Operation {
+	kinds := []bucket.Kind{
+		bucket.OpConsume, bucket.OpConsume, bucket.OpConsume, bucket.OpConsumeUpTo, bucket.OpAdd, bucket.OpReset, bucket.OpRemove,
+		bucket.OpEstimate, bucket.OpInspect,
+	}
+	op := bucket.Operation{Kind: kinds[r.IntN(len(kinds))], Tokens: r.upTo(math.MaxInt64)}
+	if r.chance(0.7) {
+		op.Tokens = max(0, e.State.Levels[0].Tokens+r.Int64N(5)-2)
+	}
+	if op.Kind == bucket.OpReset || op.Kind == bucket.OpRemove || op.Kind == bucket.OpInspect {
+		op.Tokens = 0
+	}
+	return op
+}
