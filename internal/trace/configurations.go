@@ -72,7 +72,7 @@ func randomSpecs(r *rand.Rand) []spec {
 	case p < 0.5:
 		n = 2 + r.IntN(3)
 	}
-	style := r.IntN(8)
+	style := r.IntN(10)
 	named := chance(r, 0.4)
 	var specs []spec
 	for range n {
@@ -90,16 +90,16 @@ func randomSpecs(r *rand.Rand) []spec {
 func randomSpec(r *rand.Rand, style int) spec {
 	s := spec{kind: bandwidth.Kind(1 + r.IntN(3)), initial: initiallyFull}
 	if chance(r, 0.1) {
-		style = r.IntN(8)
+		style = r.IntN(10)
 	}
 	switch {
-	case style < 4:
+	case style < 5:
 		s.tokens, s.period = pick(r, roundTokens), pick(r, roundPeriods)
 		s.capacity = s.tokens
 		if chance(r, 0.5) {
 			s.capacity = pick(r, roundTokens)
 		}
-	case style < 6:
+	case style < 8:
 		s.tokens, s.capacity = 1+r.Int64N(5), 1+r.Int64N(10)
 		s.period = time.Duration(1+r.IntN(20)) * time.Microsecond
 		if s.kind == bandwidth.KindGreedy && chance(r, 0.5) {
@@ -158,7 +158,7 @@ func vary(r *rand.Rand, specs []spec) []spec {
 		s.tokens = min(1+r.Int64N(s.tokens+s.tokens/2+1), int64(s.period))
 	case 4:
 		kept := s.id
-		*s = randomSpec(r, r.IntN(8))
+		*s = randomSpec(r, r.IntN(10))
 		s.id = kept
 	case 5:
 		s.initial = randomInitial(r, *s)
@@ -170,7 +170,7 @@ func vary(r *rand.Rand, specs []spec) []spec {
 		if len(specs) > 1 && chance(r, 0.5) {
 			specs = slices.Delete(specs, at, at+1)
 		} else if len(specs) < bucket.MaxBandwidths {
-			fresh := randomSpec(r, r.IntN(8))
+			fresh := randomSpec(r, r.IntN(10))
 			fresh.id = pick(r, ids)
 			specs = slices.Insert(specs, at, fresh)
 		}

@@ -53,6 +53,17 @@ var magnitudeTests = []bucketTest{
 			s.at(5 * time.Second)
 			b.takes(5_000_000_000)
 		}
+		s.at(0)
+		for _, b := range []*checked{
+			s.bucket(greedy(50_000_000_000, 1, time.Nanosecond)),
+			s.bucket(interval(50_000_000_000, 1_000_000_000, time.Second)),
+		} {
+			s.at(0)
+			b.resets()
+			b.takes(50_000_000_000)
+			s.at(7 * time.Second)
+			b.has(7_000_000_000)
+		}
 	}},
 	{"the fastest rate", func(s *scene) {
 		b := s.bucket(greedy(1_000_000, 1, time.Nanosecond))

@@ -32,7 +32,7 @@ var versionTests = []storeTest{
 			{bucket.Reset, 6, 100, 100},
 			{bucket.AsIs, 6, 4, 4},
 			{bucket.Proportional, 6, 4, 2},
-			{bucket.Additive, 6, 4, 0},
+			{bucket.Additive, 6, 4, 4},
 			{bucket.Reset, 6, 4, 4},
 		} {
 			s.at(0)

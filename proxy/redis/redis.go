@@ -214,11 +214,30 @@ func (b *Backend) conclude(ctx context.Context, d *proxy.Decision, call *Call) {
 		return
 	}
 	o, lost, err := proxy.Decide(b.codec, charge, stored)
-	if err != nil || lost {
+	switch {
+	case err != nil:
 		b.handOver(ctx, d, nil)
+	case lost:
+		b.replaceLost(ctx, d)
+	default:
+		d.Results[0] = o.Result
+	}
+}
+
+// replaceLost starts a bucket anew that a script has worked on although it is
+// damaged, in a way that only Go can tell, such as a float for an integer.
+func (b *Backend) replaceLost(ctx context.Context, d *proxy.Decision) {
+	charge := &d.Charges[0]
+	d.Notes |= proxy.StateLost
+	call, _ := b.clock.call(b.clock.script("remove.lua"), charge.Key, ownBytes)
+	calls := []Call{call}
+	if b.run(ctx, calls); calls[0].Err != nil {
+		d.Err = storeError(&calls[0], false)
 		return
 	}
-	d.Results[0] = o.Result
+	if charge.Op.Kind != bucket.OpRemove {
+		b.handOver(ctx, d, nil)
+	}
 }
 
 // isScriptFault tells that a script stumbled over what it found, such as bytes

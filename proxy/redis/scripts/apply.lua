@@ -52,10 +52,13 @@ for i = 1, count do
 	bandwidths[i] = b
 end
 
--- The state.
+-- The state. What comes before it is kept byte for byte: a double might round the
+-- version.
+local rest = cmsgpack.pack(unpack(v, at))
+local kept = string.sub(bytes, 1, #bytes - #rest)
 local last = v[at]
 if not seen then last = now end
-if #v ~= at + 2 * count or last % 1 ~= 0 or last >= 2^53 - 2^51 or last <= 2^51 - 2^53 then return {now, seen, 1} end
+if kept .. rest ~= bytes or #v ~= at + 2 * count or last % 1 ~= 0 or last >= 2^53 - 2^51 or last <= 2^51 - 2^53 then return {now, seen, 1} end
 local corrected = false
 {{- if .ClientClock}}
 corrected = last > now + lead
@@ -136,6 +139,6 @@ end
 if wait > 0 and elapsed < 0 then wait = wait - elapsed end
 local life = math.max(wait + keep, retention) + begun + 999
 if life >= exact then return {now, seen, 1} end
-redis.call('SET', KEYS[1], '\193' .. cmsgpack.pack(unpack(v, 1, at - 1)) .. cmsgpack.pack(unpack(state)),
-	'PX', string.format('%.0f', (life - life % 1000) / 1000))
+redis.call('SET', KEYS[1], kept .. cmsgpack.pack(unpack(state)), 'PX',
+	string.format('%.0f', (life - life % 1000) / 1000))
 return {now, seen}

@@ -101,6 +101,9 @@ if t{{.I}} < c{{.I}} then
 	if wait > full then full = wait end
 end
 {{- end}}
+{{- if .ClientClock}}
+if full == 0 and ARGV[5] == '0' then return {now, seen, 1} end -- to be deleted
+{{- end}}
 if elapsed < 0 and full > 0 then full = full - elapsed end
 local life = full + ARGV[4]
 if life < tonumber(ARGV[5]) then life = tonumber(ARGV[5]) end
