@@ -55,7 +55,7 @@ mutants: ## Plant bugs one by one and check that the tests find each
 
 .PHONY: traces
 traces: ## Run long random traces against the model (OPS=500000)
-	@$(with_redis) go test ./internal/model/... -run Traces -count=1 -v -timeout=0 -traces.ops=$(or $(OPS),500000)
+	@$(with_redis) go test ./internal/trace -count=1 -v -timeout=0 -trace.ops=$(or $(OPS),500000)
 
 .PHONY: bench
 bench: ## Run the benchmarks of every module (BENCH=regexp)
