@@ -103,7 +103,7 @@ func TestInheritance(t *testing.T) {
 		{"reset", thousand, bucket.Reset, 1000},
 		{"as is, cut", ten, bucket.AsIs, 10},
 		{"proportional, down", ten, bucket.Proportional, 5},
-		{"additive, never into debt", ten, bucket.Additive, 0},
+		{"additive, cut", ten, bucket.Additive, 10},
 	} {
 		b := keyed()
 		to := bucket.Must(tc.to.WithVersion(1, tc.strategy))

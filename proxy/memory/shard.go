@@ -115,7 +115,7 @@ func (s *shard) sweep(now int64) (expired int) {
 // shrink makes the map anew when it has become much smaller, since a Go map
 // never gives its memory back.
 func (s *shard) shrink() {
-	const worthwhile = 64
+	const worthwhile = 16
 	if s.peak < worthwhile || len(s.entries) > s.peak/4 {
 		return
 	}
