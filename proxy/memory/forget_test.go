@@ -32,7 +32,7 @@ func TestForgetting(t *testing.T) {
 		b := memory.New(memory.WithClock(now.Now))
 		m := manager(t, b)
 
-		const slow = 1000
+		const slow = 10_000
 		slowly, quickly := greedy(10, 10, time.Hour), greedy(10, 10, time.Second)
 		for i := range slow {
 			take(t, m.Bucket("slow "+strconv.Itoa(i), slowly), 10)
