@@ -116,7 +116,7 @@ func (s *shard) sweep(now int64) (expired int) {
 // never gives its memory back.
 func (s *shard) shrink() {
 	const worthwhile = 16
-	if s.peak < worthwhile || len(s.entries) > s.peak/4 {
+	if s.peak < worthwhile || len(s.entries) > s.peak/2 {
 		return
 	}
 	entries := make(map[string]*entry, len(s.entries))
