@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/bandwidth"
 )
 
-// What can go wrong with a store, for errors.Is. Each comes inside a
-// [*StoreError] with its key and cause. None of them is a refusal, and except
+// What can go wrong with a store, for errors.Is. Each but ErrClosed comes inside
+// a [*StoreError] with its key and cause. None of them is a refusal, and except
 // for ErrOutcomeUnknown nothing was charged.
 var (
 	// ErrUnavailable means that the store gave no answer and did not do what

@@ -34,8 +34,9 @@ type Manager struct {
 type Option func(*Manager) error
 
 // WithKeyPrefix sets what comes before every key in the store; the default is
-// [DefaultKeyPrefix]. Managers with different prefixes share nothing. A brace
-// is refused, since it would put all keys into one slot of a Redis Cluster.
+// [DefaultKeyPrefix]. Managers share nothing if neither prefix begins the other.
+// A brace is refused, since it would put all keys into one slot of a Redis
+// Cluster.
 func WithKeyPrefix(prefix string) Option {
 	return func(m *Manager) error {
 		if strings.ContainsAny(prefix, "{}") {
