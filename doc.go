@@ -6,5 +6,8 @@
 //   - [github.com/sluice-go/sluice/proxy]: buckets by key whose state lives in a store
 //   - [github.com/sluice-go/sluice/proxy/memory]: the store in this process
 //   - [github.com/sluice-go/sluice/proxy/redis/goredis]: the store in Redis, through go-redis
+//   - [github.com/sluice-go/sluice/proxy/redis]: what Redis clients have in common, and its options
+//   - [github.com/sluice-go/sluice/proxy/codec]: the stored form
+//   - [github.com/sluice-go/sluice/proxy/proxytest]: the tests that every store passes
 //   - [github.com/sluice-go/sluice/expiration]: how long stored buckets live
 package sluice

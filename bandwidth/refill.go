@@ -20,6 +20,19 @@ const (
 	KindAligned
 )
 
+// String is the name of the kind.
+func (k Kind) String() string {
+	switch k {
+	case KindGreedy:
+		return "greedy"
+	case KindInterval:
+		return "interval"
+	case KindAligned:
+		return "aligned"
+	}
+	return "no refill"
+}
+
 // Refill says how tokens come back. Make one with [Greedy], [Interval] or
 // [Aligned]; [New] checks it. The zero value is refused.
 type Refill struct {

@@ -108,8 +108,8 @@ func MustConfiguration(bandwidths ...bandwidth.Bandwidth) Configuration {
 }
 
 // WithVersion returns the configuration with a version, 1 or more. A stored
-// bucket follows the greatest version that it has met: an older one or none
-// never overrides it, and a newer one takes over the tokens by the given
+// bucket follows the greatest version under which it was written: an older one or
+// none never overrides it, and a newer one takes over the tokens by the given
 // strategy, once. Without versions, each caller's own configuration applies and
 // tokens are kept as they are. Unlimited and DenyAll have no stored form, so
 // they take no version.
@@ -147,8 +147,13 @@ func (c Configuration) Len() int {
 	return len(c.c.bandwidths)
 }
 
-// Bandwidth is the i-th bandwidth.
-func (c Configuration) Bandwidth(i int) bandwidth.Bandwidth { return c.c.bandwidths[i] }
+// Bandwidth is the i-th bandwidth, the zero one if there is none.
+func (c Configuration) Bandwidth(i int) bandwidth.Bandwidth {
+	if i < 0 || i >= c.Len() {
+		return bandwidth.Bandwidth{}
+	}
+	return c.c.bandwidths[i]
+}
 
 // Bandwidths returns a copy of the bandwidths in order.
 func (c Configuration) Bandwidths() []bandwidth.Bandwidth {

@@ -10,7 +10,9 @@ import (
 // allocation.
 type Probe struct {
 	// Consumed is true if the cost was taken, or for an estimate and for cost
-	// 0, could be (cost 0 asks for one token). A refusal is no error.
+	// 0, could be (cost 0 asks for one token). A refusal is no error. Consuming
+	// up to a number is refused only if there is no token at all. For operations
+	// that ask for no tokens it is false.
 	Consumed bool
 	// Never is true if the cost is above what the bucket can ever hold, so that
 	// waiting cannot help.
@@ -18,7 +20,7 @@ type Probe struct {
 	// Tokens is how many were taken.
 	Tokens int64
 	// RemainingTokens is what is available now, the least of all bandwidths;
-	// negative: debt.
+	// negative: debt. Of Unlimited it is the greatest int64.
 	RemainingTokens int64
 	// Wait is how long until the refused cost could be taken if nobody else
 	// took anything; 0 if it was not refused. If Never, it is the longest
@@ -41,12 +43,17 @@ type Probe struct {
 	more   *[MaxBandwidths - 4]int64
 }
 
-// TokensOf is what the i-th bandwidth of the configuration holds.
+// TokensOf is what the i-th bandwidth of the configuration holds, 0 if there is
+// none.
 func (p Probe) TokensOf(i int) int64 {
-	if i < len(p.tokens) {
+	switch {
+	case i < 0 || i >= p.Configuration.Len():
+		return 0
+	case i < len(p.tokens):
 		return p.tokens[i]
+	default:
+		return p.more[i-len(p.tokens)]
 	}
-	return p.more[i-len(p.tokens)]
 }
 
 // NanosToWait is Wait in nanoseconds.

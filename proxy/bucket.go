@@ -65,5 +65,5 @@ func (r remote) under(ctx context.Context, c bucket.Configuration, op bucket.Ope
 	if !c.IsZero() && c.Stateless() {
 		return bucket.Step(bucket.Entry{}, req, bucket.Moment{}).Result, nil
 	}
-	return r.manager.do(ctx, Charge{Key: r.key, Request: req, Life: r.manager.life})
+	return r.manager.do(ctx, Charge{Key: r.key, Request: req, Life: r.manager.life}, r.supply != nil && c.IsZero())
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sluice-go/sluice/bandwidth"
 )
@@ -48,7 +49,17 @@ func (e *StoreError) Error() string {
 	if e.Cause == nil {
 		return fmt.Sprintf("%v: key %s", e.Kind, key)
 	}
-	return fmt.Sprintf("%v: key %s: %v", e.Kind, key, e.Cause)
+	cause, _, _ := strings.Cut(e.Cause.Error(), "\n")
+	return fmt.Sprintf("%v: key %s: %s", e.Kind, key, cause)
+}
+
+// storeError is err as a StoreError, of the given kind if it is not one yet.
+func storeError(kind error, key string, err error) error {
+	var known *StoreError
+	if errors.As(err, &known) {
+		return err
+	}
+	return &StoreError{Kind: kind, Key: key, Cause: err}
 }
 
 // Unwrap gives kind and cause.

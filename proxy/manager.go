@@ -78,7 +78,8 @@ func WithStoredRules() Option {
 	}
 }
 
-// WithObserver sets who hears of every decision; the default is nobody.
+// WithObserver sets who hears of every call that reaches the backend; the
+// default is nobody.
 func WithObserver(o Observer) Option {
 	return func(m *Manager) error {
 		if isNil(o) {
@@ -144,7 +145,10 @@ func (m *Manager) Bucket(key string, c bucket.Configuration) Bucket {
 
 // BucketFunc is the bucket of a key whose configuration is asked for only if
 // the key is absent, at the cost of a second round trip; a stored configuration
-// rules. An error of supply is returned as it is.
+// rules for as long as the key lives. So a supplier that answers Unlimited or
+// DenyAll, of which nothing is stored, is asked by every call. A plain
+// [Manager.Bucket] on the same key puts its own configuration in force. An error
+// of supply is returned as it is.
 func (m *Manager) BucketFunc(key string, supply func(context.Context) (bucket.Configuration, error)) Bucket {
 	r := remote{manager: m, supply: supply}
 	r.key, r.err = storedKey(m.prefix, key)
@@ -176,8 +180,9 @@ func (m *Manager) plain(key string) remote {
 	return r
 }
 
-// Close ends what the backend has started; operations then report [ErrClosed].
-// It may be called twice. A Redis client stays open: it is the caller's.
+// Close closes the backend, and with it every other manager of that backend;
+// operations then report [ErrClosed]. It may be called twice. A Redis client
+// stays open: it is the caller's.
 func (m *Manager) Close() error {
 	if m.closed.Swap(true) {
 		return nil
@@ -194,8 +199,9 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// do has one charge decided by the backend.
-func (m *Manager) do(ctx context.Context, charge Charge) (bucket.Result, error) {
+// do has one charge decided by the backend. One that may find nothing to go by is
+// not told of in that case: the caller then asks again.
+func (m *Manager) do(ctx context.Context, charge Charge, mayLack bool) (bucket.Result, error) {
 	c := calls.Get().(*call)
 	defer calls.Put(c)
 	c.charge[0], c.result[0] = charge, bucket.Result{}
@@ -207,7 +213,8 @@ func (m *Manager) do(ctx context.Context, charge Charge) (bucket.Result, error) 
 		begun = time.Now()
 	}
 	m.decide(ctx, c.decision[:])
-	if m.observer != nil {
+	lacks := mayLack && d.Err == nil && !c.result[0].Existed
+	if m.observer != nil && !lacks {
 		m.tell(ctx, d, time.Since(begun))
 	}
 	if d.Err != nil {

@@ -22,7 +22,7 @@ type Event struct {
 	Key string
 	Op  bucket.Operation
 	// Result is the answer; nil if there is none. It is only valid during the
-	// call.
+	// call. Consumed means something only for operations that ask for tokens.
 	Result *bucket.Result
 	// Err is why there is no answer.
 	Err error
@@ -33,8 +33,9 @@ type Event struct {
 // EventKind is what happened.
 type EventKind uint8
 
-// The kinds of event. Every call is either DecisionMade or StoreFailed; the
-// others come before that.
+// The kinds of event. Every call that reaches the backend ends in one
+// DecisionMade or StoreFailed; the others come before that. Unlimited, DenyAll,
+// bad input and a context that is already done make no event.
 const (
 	// DecisionMade: there is an answer, Result.
 	DecisionMade EventKind = iota + 1

@@ -11,32 +11,43 @@ import (
 )
 
 // Store is what a store author writes: two methods that make every operation
-// of a bucket work, through [CompareAndSwap]. Both return within the context's
-// deadline. Their errors are [*StoreError]s: ErrUnavailable where the request
-// did nothing, ErrOutcomeUnknown where a swap may have been carried out.
+// of a bucket work, through [CompareAndSwap]. Both are safe for concurrent use
+// and return within the context's deadline. Their errors are [*StoreError]s:
+// ErrUnavailable where the request did nothing, ErrOutcomeUnknown where a swap may
+// have been carried out. Another error of Load counts as the former, and of Swap
+// as the latter.
 type Store interface {
-	// Load reads a key and the store's clock in one trip.
+	// Load reads a key and the store's clock in one trip. A key whose life is
+	// over is absent.
 	Load(ctx context.Context, key string) (Stored, error)
 	// Swap replaces what was loaded by next, which lives as long as life says
 	// from was.At.Now on; a nil next deletes the key. If something else is
 	// there by now it changes nothing and returns that, so that a retry costs
-	// one trip.
+	// one trip; otherwise what it returns is not looked at. It must not keep
+	// next.
 	Swap(ctx context.Context, key string, was Stored, next []byte, life expiration.Life) (now Stored, swapped bool, err error)
 	// Close ends what the store has started; see Backend.
 	Close() error
 }
 
-// Stored is what a store holds under a key at one instant.
+// Stored is what a store holds under a key at one instant. It belongs to the
+// caller once returned.
 type Stored struct {
-	Bytes    []byte        // nil: the key is absent
-	Revision any           // the store's own mark, if it has one
-	At       bucket.Moment // the store's clock, in microseconds
+	// Bytes is what was written, nil if the key is absent.
+	Bytes []byte
+	// Revision is for a store that compares a mark of its own instead of the
+	// bytes; others leave it nil.
+	Revision any
+	// At is the store's clock in microseconds since the Unix epoch. Its tick need
+	// not be set.
+	At bucket.Moment
 }
 
 // CompareAndSwap is the backend that works out decisions in this process and
 // keeps them in a store: one trip for what changes nothing, two for what does,
 // one more for each time that somebody else was faster. Retries back off with
 // jitter and end only with the context, as ErrContended.
+// A nil store or codec is reported by NewManager.
 func CompareAndSwap(s Store, c Codec) Backend { return &swapper{s, c} }
 
 type swapper struct {
@@ -46,6 +57,20 @@ type swapper struct {
 
 func (s *swapper) Close() error { return s.store.Close() }
 
+// Validate reports arguments that are missing.
+func (s *swapper) Validate() error {
+	if isNil(s.store) {
+		return &bucket.ArgumentError{Field: "store", Value: "nil", Allowed: "a store"}
+	}
+	if isNil(s.codec) {
+		return &bucket.ArgumentError{Field: "codec", Value: "nil", Allowed: "a codec"}
+	}
+	if v, ok := s.store.(Validator); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
 func (s *swapper) Do(ctx context.Context, ds []Decision) {
 	for i := range ds {
 		charge, result, ok := ds[i].Single()
@@ -54,7 +79,7 @@ func (s *swapper) Do(ctx context.Context, ds []Decision) {
 		}
 		stored, err := s.store.Load(ctx, charge.Key)
 		if err != nil {
-			ds[i].Err = err
+			ds[i].Err = storeError(ErrUnavailable, charge.Key, err)
 			continue
 		}
 		*result, ds[i].Notes, ds[i].Err = Settle(ctx, s.store, s.codec, charge, stored)
@@ -84,7 +109,7 @@ func Settle(ctx context.Context, s Store, c Codec, charge *Charge, stored Stored
 		life := charge.Life.Life(o.ToFull, o.Remember).Longer(stored.At.Lead)
 		now, swapped, err := s.Swap(ctx, charge.Key, stored, next, life)
 		if err != nil {
-			return bucket.Result{}, notes, err
+			return bucket.Result{}, notes, storeError(ErrOutcomeUnknown, charge.Key, err)
 		}
 		if swapped {
 			return o.Result, notes, nil
@@ -110,6 +135,7 @@ func Decide(c Codec, charge *Charge, stored Stored) (o bucket.Outcome, lost bool
 	if err != nil {
 		return o, false, err
 	}
+	stored.At.Tick = bucket.Microsecond
 	o = bucket.Step(entry, charge.Request, stored.At)
 	if lost && o.Change == bucket.Keep && !charge.Op.ReadOnly() {
 		o.Change = bucket.Delete

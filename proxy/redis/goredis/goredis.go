@@ -4,12 +4,16 @@
 //	m, err := proxy.NewManager(goredis.New(client))
 //
 // Calls end with their context, whatever the client's socket timeouts: a call
-// that is given up goes on in the background for at most one of them.
+// that is given up goes on in the background for at most one of them. A client
+// that dials several times, as it does by default, may take longer than the
+// manager's timeout to say why it cannot connect; the error then tells only of
+// the timeout. Fewer redis.Options.DialerRetries mend that.
 package goredis
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -72,7 +76,7 @@ func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
 	case <-ctx.Done():
 		err := ctx.Err()
 		if g.shut() {
-			err = errors.Join(redis.ErrNotSent, err)
+			err = fmt.Errorf("%w: %w", redis.ErrNotSent, err)
 		}
 		for i := range calls {
 			calls[i].Err = err
@@ -123,7 +127,7 @@ func answer(cmd once, sent bool) (redis.Reply, error) {
 	case errors.As(err, &reply):
 		return redis.Reply{}, &redis.ServerError{Text: err.Error()}
 	case !sent:
-		return redis.Reply{}, errors.Join(redis.ErrNotSent, err)
+		return redis.Reply{}, fmt.Errorf("%w: %w", redis.ErrNotSent, err)
 	default:
 		return redis.Reply{}, err
 	}
