@@ -29,6 +29,21 @@ func TestPackagesImportOneWay(t *testing.T) {
 	}
 }
 
+// apart are the packages that stand outside the layers.
+var apart = []string{
+	"", "examples/api", "examples/quickstart", "internal/model", "internal/mutants", "internal/redistest", "internal/trace",
+	"proxy/proxytest",
+}
+
+func TestEveryPackageHasItsPlace(t *testing.T) {
+	for _, pkg := range list(t, "{{.ImportPath}}", "...") {
+		own := strings.TrimPrefix(strings.TrimPrefix(pkg, strings.TrimSuffix(module, "/")), "/")
+		if !slices.Contains(layers, own) && !slices.Contains(apart, own) {
+			t.Errorf("%s is in no list", own)
+		}
+	}
+}
+
 func TestCoreNeedsOnlyTheStandardLibrary(t *testing.T) {
 	for _, pkg := range plain {
 		for _, dep := range list(t, "{{if not .Standard}}{{.ImportPath}}{{end}}", "-deps", pkg) {

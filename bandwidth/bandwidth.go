@@ -101,7 +101,7 @@ func validID(id string) bool {
 // capacity. The default is the capacity.
 func WithInitialTokens(n int64) Option {
 	return func(b *Bandwidth) error {
-		if n < 0 || n > b.capacity {
+		if n < 0 || b.capacity > 0 && n > b.capacity {
 			return &ArgumentError{"initial tokens", n, fmt.Sprintf("0 to the capacity, %d", b.capacity)}
 		}
 		b.initial = initial{initialFixed, n}

@@ -89,8 +89,12 @@ func (r Refill) Period() time.Duration { return r.period }
 func (r Refill) Phase() time.Duration { return r.phase }
 
 // Rate is the refill as a fraction in lowest terms: tokens in so many ticks.
-// The tick is a nanosecond or a microsecond.
+// The tick is a nanosecond or a microsecond. A refill that New refuses may have
+// none.
 func (r Refill) Rate(tick time.Duration) (tokens, ticks int64) {
+	if r.tokens < 1 || r.period < 1 || tick < 1 {
+		return 0, 0
+	}
 	g := gcd(r.tokens, int64(r.period))
 	tokens, ticks = r.tokens/g, int64(r.period)/g
 	g = gcd(int64(tick), ticks)

@@ -110,9 +110,14 @@ func MustConfiguration(bandwidths ...bandwidth.Bandwidth) Configuration {
 // WithVersion returns the configuration with a version, 1 or more. A stored
 // bucket follows the greatest version under which it was written: an older one or
 // none never overrides it, and a newer one takes over the tokens by the given
-// strategy, once. Without versions, each caller's own configuration applies and
-// tokens are kept as they are. Unlimited and DenyAll have no stored form, so
-// they take no version.
+// strategy, once. Without versions each caller's own configuration applies, and
+// tokens are kept as they are. Unlimited and DenyAll have no stored form, so they
+// take no version.
+//
+// A deploy that changes the capacity of live keys needs a version if the old
+// limits are still declared meanwhile: a key written under the smaller capacity
+// is forgotten once it is full by that, and is then a full one to whoever
+// declares the greater.
 func (c Configuration) WithVersion(version int64, strategy Inheritance) (Configuration, error) {
 	if c.c == nil || c.c.form != limited {
 		return Configuration{}, &ArgumentError{Field: "configuration", Value: "without bandwidths", Allowed: "one made by NewConfiguration"}
@@ -136,8 +141,8 @@ func (c Configuration) IsUnlimited() bool { return c.c != nil && c.c.form == unl
 func (c Configuration) IsDenyAll() bool { return c.c != nil && c.c.form == denyAll }
 
 // Stateless tells whether operations need no state and therefore no store:
-// that is so for [Unlimited], [DenyAll] and the zero Configuration.
-func (c Configuration) Stateless() bool { return c.Len() == 0 }
+// that is so for [Unlimited] and [DenyAll].
+func (c Configuration) Stateless() bool { return c.c != nil && c.c.form != limited }
 
 // Len is the number of bandwidths; zero for Unlimited and DenyAll.
 func (c Configuration) Len() int {

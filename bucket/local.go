@@ -8,8 +8,8 @@ import (
 )
 
 // Local is a bucket in this process's memory. It ticks in nanoseconds on the
-// monotonic clock, so that a step of the wall clock changes nothing, and it
-// allocates nothing. All methods are safe for concurrent use and never block
+// monotonic clock, so that a step of the wall clock changes nothing, and with up
+// to four bandwidths it allocates nothing. All methods are safe for concurrent use and never block
 // for long. Make one with [New].
 //
 // [Local.TryConsume] is the method that most callers want. Local has neither
@@ -45,7 +45,7 @@ func New(c Configuration, opts ...LocalOption) *Local {
 		}
 	}
 	l.entry.Config = c
-	if !c.Stateless() {
+	if c.Len() > 0 {
 		l.entry.State = born(c.rates(Nanosecond), l.clock())
 	}
 	return l
@@ -117,8 +117,13 @@ func (l *Local) Bucket() Bucket { return NewVia(localBucket{l}) }
 // do answers one operation under the lock. The clock is read inside, so that
 // instants arrive in order.
 func (l *Local) do(op Operation) Result {
-	if l.entry.Config.IsZero() || op.Tokens < 0 {
+	if l.entry.Config.IsZero() {
 		return Result{Probe: stateless(DenyAll(), op)}
+	}
+	if op.Tokens < 0 { // no such thing can ever be
+		r := l.do(Operation{Kind: OpInspect})
+		r.Never, r.Wait = true, math.MaxInt64
+		return r
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

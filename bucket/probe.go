@@ -27,7 +27,7 @@ type Probe struct {
 	// Duration, so that it cannot be taken for "now".
 	Wait time.Duration
 	// NextToken is how long until at least one token can be taken; 0 if it can
-	// be now.
+	// be now. Of DenyAll it is the longest Duration, as is TimeToFull.
 	NextToken time.Duration
 	// TimeToFull is how long until every bandwidth is full.
 	TimeToFull time.Duration

@@ -42,7 +42,8 @@ type Moment struct {
 func (s *State) Valid(c Configuration) bool {
 	for i, r := range c.rates(Microsecond) {
 		l := s.Levels[i]
-		if l.Rem < 0 || l.Rem >= r.den || r.kind == bandwidth.KindAligned && l.Rem != 0 {
+		none := r.kind == bandwidth.KindAligned || l.Tokens >= r.capacity
+		if l.Rem < 0 || l.Rem >= r.den || none && l.Rem != 0 {
 			return false
 		}
 	}

@@ -66,7 +66,7 @@ func Step(stored Entry, req Request, at Moment) Outcome {
 			o.Change = Delete
 		}
 		return o
-	case req.Config.Stateless() && !req.Config.IsZero():
+	case req.Config.Stateless():
 		o.Result.Probe = stateless(req.Config, req.Op)
 		return o
 	case req.Config.IsZero() && !o.Result.Existed:
@@ -84,8 +84,8 @@ func Step(stored Entry, req Request, at Moment) Outcome {
 	o.ToFull = state.toFull(rates, at.Now)
 	o.Remember = !config.StartsFull() || config.Version() > 0 || !config.Equal(req.Config) || state.overfull(rates)
 	switch {
-	case o.Remember || !state.full(rates):
-		o.Change = Write
+	case o.Remember || !state.full(rates) || at.Lead > 0:
+		o.Change = Write // among clocks that differ, full by one is not full by all
 	case o.Result.Existed:
 		o.Change = Delete
 	}

@@ -26,8 +26,8 @@ type (
 	// Validator tells what was wrong with the arguments that a backend was
 	// made with; NewManager reports it.
 	Validator interface{ Validate() error }
-	// Instant tells that Do never blocks, so that calls need no timeout.
-	Instant interface{ Instant() bool }
+	// NonBlocking tells that Do never blocks, so that calls need no timeout.
+	NonBlocking interface{ NonBlocking() bool }
 )
 
 // Decision is one thing to decide: a set of charges, taken all or nothing.
@@ -35,8 +35,9 @@ type Decision struct {
 	Charges []Charge
 	// Results has one place for each charge, filled in by the backend.
 	Results []bucket.Result
-	// Err is why there is no result: a [*StoreError], the context's error, or
-	// errors.ErrUnsupported for a set that the backend cannot take.
+	// Err is why there is no result: a [*StoreError], the context's error,
+	// ErrClosed, or errors.ErrUnsupported for a set that the backend cannot
+	// take.
 	Err error
 	// Notes tells what else happened.
 	Notes Notes
@@ -46,7 +47,7 @@ type Decision struct {
 type Charge struct {
 	Key string // as stored: the manager has applied prefix and hash
 	bucket.Request
-	Life expiration.Rule
+	Rule expiration.Rule // how long the key lives
 }
 
 // Notes is a set of things that happened on the way to a decision.

@@ -27,6 +27,8 @@ type remote struct {
 // Do carries out one operation.
 func (r remote) Do(ctx context.Context, op bucket.Operation) (bucket.Result, error) {
 	switch {
+	case r.manager == nil:
+		return bucket.Result{}, &bucket.ArgumentError{Field: "bucket", Value: "zero value", Allowed: "one made by a Manager"}
 	case r.err != nil:
 		return bucket.Result{}, r.err
 	case ctx.Err() != nil:
@@ -62,8 +64,8 @@ func (r remote) supplied(ctx context.Context, op bucket.Operation) (bucket.Resul
 
 func (r remote) under(ctx context.Context, c bucket.Configuration, op bucket.Operation) (bucket.Result, error) {
 	req := bucket.Request{Config: c, StoredRules: r.manager.storedRules || r.supply != nil, Op: op}
-	if !c.IsZero() && c.Stateless() {
+	if c.Stateless() {
 		return bucket.Step(bucket.Entry{}, req, bucket.Moment{}).Result, nil
 	}
-	return r.manager.do(ctx, Charge{Key: r.key, Request: req, Life: r.manager.life}, r.supply != nil && c.IsZero())
+	return r.manager.do(ctx, Charge{Key: r.key, Request: req, Rule: r.manager.life}, r.supply != nil && c.IsZero())
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/sluice-go/sluice/bandwidth"
 )
@@ -49,8 +50,19 @@ func (e *StoreError) Error() string {
 	if e.Cause == nil {
 		return fmt.Sprintf("%v: key %s", e.Kind, key)
 	}
-	cause, _, _ := strings.Cut(e.Cause.Error(), "\n")
-	return fmt.Sprintf("%v: key %s: %s", e.Kind, key, cause)
+	return fmt.Sprintf("%v: key %s: %s", e.Kind, key, oneLine(e.Cause.Error()))
+}
+
+// oneLine is text of a server made fit for a log.
+func oneLine(text string) string {
+	const longest = 300
+	printable := func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}
+	return strings.Map(printable, text[:min(len(text), longest)])
 }
 
 // storeError is err as a StoreError, of the given kind if it is not one yet.

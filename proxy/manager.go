@@ -26,7 +26,7 @@ type Manager struct {
 	timeout     time.Duration
 	storedRules bool
 	observer    Observer
-	instant     bool // the backend never blocks
+	nonBlocking bool // the backend never blocks
 	closed      atomic.Bool
 }
 
@@ -56,8 +56,9 @@ func WithExpiration(r expiration.Rule) Option {
 	}
 }
 
-// WithTimeout bounds how long a call waits for the store, unless its context
-// ends earlier; the default is [DefaultTimeout].
+// WithTimeout bounds how long each call of the backend may take, unless its
+// context ends earlier; the default is [DefaultTimeout]. A bucket made by
+// [Manager.BucketFunc] may make two.
 func WithTimeout(d time.Duration) Option {
 	return func(m *Manager) error {
 		if d <= 0 {
@@ -113,8 +114,8 @@ func NewManager(b Backend, opts ...Option) (*Manager, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	if i, ok := b.(Instant); ok {
-		m.instant = i.Instant()
+	if n, ok := b.(NonBlocking); ok {
+		m.nonBlocking = n.NonBlocking()
 	}
 	return m, nil
 }
@@ -139,6 +140,9 @@ func (m *Manager) Bucket(key string, c bucket.Configuration) Bucket {
 	r.key, r.err = storedKey(m.prefix, key)
 	if r.err == nil && c.IsZero() {
 		r.err = &bucket.ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
+	}
+	if m.storedRules && c.Stateless() { // a stored one comes first
+		r.supply = func(context.Context) (bucket.Configuration, error) { return c, nil }
 	}
 	return Bucket{bucket.NewVia(r)}
 }
@@ -226,7 +230,7 @@ func (m *Manager) do(ctx context.Context, charge Charge, mayLack bool) (bucket.R
 // decide bounds the call by the timeout. A backend that never blocks is spared
 // the timer.
 func (m *Manager) decide(ctx context.Context, ds []Decision) {
-	if !m.instant {
+	if !m.nonBlocking {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, m.timeout)
 		defer cancel()

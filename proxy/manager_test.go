@@ -207,3 +207,66 @@ func TestManagerAllocatesNothingInMemory(t *testing.T) {
 		t.Errorf("%v allocations a call", n)
 	}
 }
+
+func TestASupplierMakesOneEvent(t *testing.T) {
+	var heard recorder
+	m, err := proxy.NewManager(memory.New(), proxy.WithObserver(&heard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.BucketFunc("k", func(context.Context) (bucket.Configuration, error) { return hourly, nil })
+	for range 2 {
+		if ok, err := b.TryConsume(t.Context(), 1); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	if got := heard.String(); got != "decision made, decision made" || !heard.events[0].Result.Consumed {
+		t.Errorf("heard %q, the first of %+v", got, heard.events[0].Result)
+	}
+}
+
+func TestStoredRulesComeBeforeTheExtremes(t *testing.T) {
+	backend := memory.New()
+	operator, err := proxy.NewManager(backend)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := proxy.NewManager(backend, proxy.WithStoredRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.Bucket("k", bucket.Unlimited())
+	if p, err := b.Consume(t.Context(), 100); !p.Consumed || err != nil {
+		t.Errorf("nothing stored: %+v, %v", p, err)
+	}
+	if _, err := operator.Bucket("k", hourly).TryConsume(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := b.Consume(t.Context(), 3); p.Consumed || p.RemainingTokens != 2 || err != nil {
+		t.Errorf("a limit stored: %+v, %v", p, err)
+	}
+}
+
+func TestMissingArgumentsAreErrorsNotPanics(t *testing.T) {
+	for name, b := range map[string]proxy.Backend{
+		"compare-and-swap of nothing": proxy.CompareAndSwap(nil, nil),
+		"zero memory backend":         &memory.Backend{},
+	} {
+		if _, err := proxy.NewManager(b); !errors.Is(err, bucket.ErrInvalidArgument) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := (proxy.Bucket{}).Consume(t.Context(), 1); !errors.Is(err, bucket.ErrInvalidArgument) {
+		t.Errorf("zero bucket: got %v", err)
+	}
+}
+
+func TestErrorsAreOneShortLine(t *testing.T) {
+	err := &proxy.StoreError{
+		Kind: proxy.ErrUnavailable, Key: "a\nb" + strings.Repeat("c", 1<<20),
+		Cause: errors.New("first\nsecond \x1b[31m" + strings.Repeat("d", 1<<20)),
+	}
+	if msg := err.Error(); len(msg) > 600 || strings.ContainsAny(msg, "\n\x1b") {
+		t.Errorf("got %d bytes: %.200q", len(msg), msg)
+	}
+}

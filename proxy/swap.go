@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/expiration"
 )
 
-// Store is what a store author writes: two methods that make every operation
+// Store is what a store author writes: two methods, and Close, that make every operation
 // of a bucket work, through [CompareAndSwap]. Both are safe for concurrent use
 // and return within the context's deadline. Their errors are [*StoreError]s:
 // ErrUnavailable where the request did nothing, ErrOutcomeUnknown where a swap may
@@ -82,14 +82,14 @@ func (s *swapper) Do(ctx context.Context, ds []Decision) {
 			ds[i].Err = storeError(ErrUnavailable, charge.Key, err)
 			continue
 		}
-		*result, ds[i].Notes, ds[i].Err = Settle(ctx, s.store, s.codec, charge, stored)
+		*result, ds[i].Notes, ds[i].Err = Resolve(ctx, s.store, s.codec, charge, stored)
 	}
 }
 
-// Settle carries a charge through from what was loaded: it decides, swaps, and
+// Resolve carries a charge through from what was loaded: it decides, swaps, and
 // starts again from what it finds when somebody else was faster. A backend
 // whose script hands over calls it with what the script saw.
-func Settle(ctx context.Context, s Store, c Codec, charge *Charge, stored Stored) (bucket.Result, Notes, error) {
+func Resolve(ctx context.Context, s Store, c Codec, charge *Charge, stored Stored) (bucket.Result, Notes, error) {
 	var notes Notes
 	for attempt := 0; ; attempt++ {
 		o, lost, err := Decide(c, charge, stored)
@@ -106,7 +106,7 @@ func Settle(ctx context.Context, s Store, c Codec, charge *Charge, stored Stored
 		if o.Change == bucket.Write {
 			next = c.Append(nil, o.Next)
 		}
-		life := charge.Life.Life(o.ToFull, o.Remember).Longer(stored.At.Lead)
+		life := charge.Rule.Life(o.ToFull, o.Remember).Longer(stored.At.Lead)
 		now, swapped, err := s.Swap(ctx, charge.Key, stored, next, life)
 		if err != nil {
 			return bucket.Result{}, notes, storeError(ErrOutcomeUnknown, charge.Key, err)

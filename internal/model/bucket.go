@@ -167,10 +167,10 @@ func (b *Bucket) write(a *Answer, s *state, declared bucket.Configuration, rule 
 	}
 	b.stored, b.gone = s, false
 	b.remember = credit || s.config.Version() > 0 || !s.config.StartsFull() || !s.config.Equal(declared)
-	if full && !b.remember {
+	if full && !b.remember && b.Lead == 0 {
 		a.Change = bucket.Delete
 		b.gone = !b.Local
-		if !b.Local && !(b.Invisible && b.Lead == 0) {
+		if !b.Local && !b.Invisible {
 			b.stored = nil
 		}
 		return

@@ -40,6 +40,9 @@ func run(pattern *regexp.Regexp) error {
 	if err := copyModule(dir); err != nil {
 		return err
 	}
+	if err := check(dir, pattern); err != nil {
+		return err
+	}
 	var survivors []string
 	planted := 0
 	for i, m := range mutants {
@@ -60,6 +63,23 @@ func run(pattern *regexp.Regexp) error {
 		return fmt.Errorf("%d planted, %d survived: %s", planted, len(survivors), strings.Join(survivors, ", "))
 	}
 	fmt.Printf("%d mutants planted, %d killed\n", planted, planted)
+	return nil
+}
+
+// check demands that the tests pass while nothing is planted: a test that fails
+// anyway finds no bug.
+func check(dir string, pattern *regexp.Regexp) error {
+	passed := map[string]bool{}
+	for _, m := range mutants {
+		key := strings.Join(m.tests, " ")
+		if passed[key] || !pattern.MatchString(m.name) {
+			continue
+		}
+		if out, err := m.test(dir); err != nil {
+			return fmt.Errorf("without a mutant, go test %s: %w\n%s", key, err, out)
+		}
+		passed[key] = true
+	}
 	return nil
 }
 
@@ -120,10 +140,7 @@ func (m *mutant) kill(dir string) (by string, err error) {
 	}
 	defer func() { err = errors.Join(err, os.WriteFile(path, text, 0o644)) }()
 
-	test := exec.Command("go", append([]string{"test", "-count=1", "-failfast", "-timeout=3m"}, m.tests...)...)
-	test.Dir = dir
-	test.Env = append(os.Environ(), "GOWORK=off")
-	out, err := test.CombinedOutput()
+	out, err := m.test(dir)
 	if err == nil {
 		return "", errors.New("no test failed")
 	}
@@ -132,4 +149,12 @@ func (m *mutant) kill(dir string) (by string, err error) {
 		return "", fmt.Errorf("no test failed, but go test did: %.500s", out)
 	}
 	return string(found[1]), nil
+}
+
+// test runs the mutant's tests on what is in the folder.
+func (m *mutant) test(dir string) ([]byte, error) {
+	test := exec.Command("go", append([]string{"test", "-count=1", "-failfast", "-timeout=5m"}, m.tests...)...)
+	test.Dir = dir
+	test.Env = append(os.Environ(), "GOWORK=off")
+	return test.CombinedOutput()
 }

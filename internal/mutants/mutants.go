@@ -27,7 +27,7 @@ var mutants = []mutant{
 	{"maximum for minimum", "bucket/state.go", "least = min(least, s.Levels[i].Tokens)", "least = max(least*0, s.Levels[i].Tokens)", arithmetic},
 	{"first bandwidth only", "bucket/state.go", "\tfor i := range rates {\n\t\trates[i].settle", "\tfor i := range rates[:1] {\n\t\trates[i].settle", arithmetic},
 	{"time to full of the fastest", "bucket/state.go", "longest = max(longest, rates[i].wait", "longest = max(0, rates[i].wait", arithmetic},
-	{"every instant believed", "bucket/state.go", "if at.Lead > 0 && at.Now <= math.MaxInt64-at.Lead {", "if false {", arithmetic},
+	{"every instant believed", "bucket/state.go", "if at.Lead == 0 || at.Now > math.MaxInt64-at.Lead || s.Last <= at.Now+at.Lead {", "if true {", arithmetic},
 
 	{"write on refusal", "bucket/step.go", "if !changed || req.Op.ReadOnly() {", "if req.Op.ReadOnly() {", arithmetic},
 	{"a read converts", "bucket/step.go", "if !changed || req.Op.ReadOnly() {", "if !changed {", arithmetic},
@@ -49,7 +49,7 @@ var mutants = []mutant{
 	{"retention ignored", "expiration/expiration.go", "life = max(life, r.RetentionMicros())", "_ = life", arithmetic},
 
 	{"script: remainder dropped", "proxy/redis/scripts/take.lua", "\t\tr{{.I}} = gain % den{{.I}}\n", "\t\tr{{.I}} = 0\n", scripts},
-	{"script: write on refusal", "proxy/redis/scripts/take.lua", "elseif seen or ", "elseif ", scripts},
+	{"script: write on refusal", "proxy/redis/scripts/take.lua", "not corrected and ({{end}}seen or ", "not corrected and ({{end}}", scripts},
 	{"script: time to live too short", "proxy/redis/scripts/take.lua", "life = life + begun + 999", "life = life + begun - 999999", scripts},
 	{"script: not all bandwidths asked", "proxy/redis/scripts/take.lua", "{{if $i}} and {{end}}t{{.I}} >= n{{end}} then", "{{if $i}} or {{end}}t{{.I}} >= n{{end}} then", scripts},
 	{"script: any configuration will do", "proxy/redis/scripts/take.lua", "elseif string.sub(seen, 1, #config) ~= config then", "elseif string.sub(seen, 1, 2) ~= string.sub(config, 1, 2) then", scripts},
@@ -60,6 +60,7 @@ var mutants = []mutant{
 	{"general script: up to goes into debt", "proxy/redis/scripts/apply.lua", "if op == 'upto' then n = math.min(n, available) end", "if op == 'upto' and n < 100 then n = math.min(n, available) end", scripts},
 	{"general script: full bucket kept", "proxy/redis/scripts/apply.lua", "if seen then redis.call('DEL', KEYS[1]) end", "", scripts},
 	{"general script: retention ignored", "proxy/redis/scripts/apply.lua", "math.max(wait + keep, retention) + begun", "math.max(wait + keep, 1) + begun", scripts},
+	{"a corrected clock not written", "bucket/step.go", "return req.Config, state, corrected //", "return req.Config, state, false //", arithmetic},
 	{"swap: whatever is there", "proxy/redis/scripts/swap.lua", "if seen ~= (ARGV[1] == '1' and ARGV[2]) then", "if false then", []string{"./proxy/redis/..."}},
 	{"swap: no time to live", "proxy/redis/scripts/swap.lua", "redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])", "redis.call('SET', KEYS[1], ARGV[3])", swap},
 }

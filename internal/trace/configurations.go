@@ -154,6 +154,9 @@ func vary(r *rand.Rand, specs []spec) []spec {
 		s.capacity += r.Int64N(min(s.capacity, math.MaxInt64-s.capacity) + 1)
 	case 2:
 		s.capacity = count(r)
+		if chance(r, 0.3) {
+			s.capacity = math.MaxInt64
+		}
 	case 3:
 		s.tokens = min(1+r.Int64N(s.tokens+s.tokens/2+1), int64(s.period))
 	case 4:

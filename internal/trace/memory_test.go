@@ -43,7 +43,7 @@ func (m *memoryTarget) Forget() error { return nil }
 
 func decision(key string, req bucket.Request, rule expiration.Rule) []proxy.Decision {
 	return []proxy.Decision{{
-		Charges: []proxy.Charge{{Key: key, Request: req, Life: rule}},
+		Charges: []proxy.Charge{{Key: key, Request: req, Rule: rule}},
 		Results: make([]bucket.Result, 1),
 	}}
 }

@@ -58,7 +58,7 @@ func newAuthor(r *rand.Rand, s Subject) *author {
 // startInstant is some day of these years, or an instant where numbers are odd.
 func startInstant(r *rand.Rand, tick bucket.Tick) int64 {
 	const this = 1_750_000_000 * int64(time.Second)
-	switch r.IntN(25) {
+	switch r.IntN(40) {
 	case 0:
 		return 0
 	case 1:

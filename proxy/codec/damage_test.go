@@ -129,6 +129,9 @@ func FuzzDecode(f *testing.F) {
 		f.Add(b[:len(b)-1], uint8(i))
 		f.Add(append(b, b...), uint8(i+1))
 	}
+	state := codec.Prefix(golden[0].entry.Config) + "\x05"
+	f.Add([]byte(state+"\x07\xff"), uint8(0))                 // a remainder below 0
+	f.Add([]byte(state+"\x07\xce\x00\x01\x86\xa0"), uint8(0)) // of a whole token
 	f.Add([]byte("hello"), uint8(0))
 	f.Add([]byte("\xc1\x01\x08"), uint8(9))
 	f.Fuzz(func(t *testing.T, b []byte, like uint8) {

@@ -17,7 +17,7 @@ import (
 )
 
 // Backend is buckets in memory. Make one with [New]; give it to one or several
-// managers.
+// managers. Closing any of them closes and empties it for all.
 type Backend struct {
 	clock  func() int64
 	err    error // a bad option, told by Validate
@@ -28,9 +28,9 @@ type Backend struct {
 }
 
 var (
-	_ proxy.Backend   = (*Backend)(nil)
-	_ proxy.Validator = (*Backend)(nil)
-	_ proxy.Instant   = (*Backend)(nil)
+	_ proxy.Backend     = (*Backend)(nil)
+	_ proxy.Validator   = (*Backend)(nil)
+	_ proxy.NonBlocking = (*Backend)(nil)
 )
 
 // Option changes what [New] makes.
@@ -67,10 +67,15 @@ func New(opts ...Option) *Backend {
 }
 
 // Validate reports what was wrong with the options.
-func (b *Backend) Validate() error { return b.err }
+func (b *Backend) Validate() error {
+	if b.clock == nil {
+		return &bucket.ArgumentError{Field: "memory backend", Value: "zero value", Allowed: "one made by New"}
+	}
+	return b.err
+}
 
-// Instant is true: Do never blocks.
-func (b *Backend) Instant() bool { return true }
+// NonBlocking is true.
+func (b *Backend) NonBlocking() bool { return true }
 
 // Len is how many keys are held, those included that have expired and not yet
 // been swept.
@@ -160,5 +165,5 @@ func newEntry(o bucket.Outcome, c *proxy.Charge, now int64) *entry {
 }
 
 func until(o bucket.Outcome, c *proxy.Charge, now int64) int64 {
-	return c.Life.Life(o.ToFull, o.Remember).Until(now)
+	return c.Rule.Life(o.ToFull, o.Remember).Until(now)
 }

@@ -88,7 +88,9 @@ var traceTests = []storeTest{
 			b.takes(10)
 			s.stored(m, "key", true)
 			fill()
-			s.stored(m, "key", false)
+			if s.factory.InProcess { // clocks of processes may differ: full by one is not full by all
+				s.stored(m, "key", false)
+			}
 			b.has(10)
 		}
 	}},

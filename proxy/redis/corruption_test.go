@@ -24,7 +24,7 @@ func TestScriptsAgreeOnDamage(t *testing.T) {
 	)
 	inEachMode(t, func(t *testing.T, mode redis.Option) {
 		for _, c := range []bucket.Configuration{limit, wide} {
-			a, prefix := newAgainst(t, mode, skew)
+			a := newAgainst(t, mode, skew)
 			a.now = 1_700_000_000_000_000
 			whole := codec.MessagePack{}.Append(nil, bucket.Entry{Config: c, State: bucket.State{
 				Last: a.now - 1_234_567, Levels: [8]bucket.Level{{Tokens: 5, Rem: 999}, {Tokens: 260}},
@@ -42,7 +42,7 @@ func TestScriptsAgreeOnDamage(t *testing.T) {
 			} {
 				var all []trial
 				for i, b := range values {
-					all = append(all, trial{b, proxy.Charge{Key: fmt.Sprintf("%s%d", prefix, i), Request: request, Life: longLife}})
+					all = append(all, trial{b, proxy.Charge{Key: fmt.Sprint(i), Request: request, Rule: longLife}})
 				}
 				t.Run(fmt.Sprintf("%d bandwidths, %v, stored rules %t", c.Len(), request.Op.Kind, request.StoredRules), func(t *testing.T) {
 					a.check(t, all)

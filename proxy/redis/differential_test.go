@@ -1,12 +1,14 @@
 package redis_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/internal/redistest"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/codec"
 	"github.com/sluice-go/sluice/proxy/redis"
@@ -23,17 +25,18 @@ type trial struct {
 // and what is left must be what Go works out.
 type against struct {
 	rdb     *client.Client
+	mon     *monitor
 	backend proxy.Backend
 	now     int64
 	lead    int64
 	counts  struct{ inScript, handedOver, lost, refused int }
 }
 
-func newAgainst(t testing.TB, mode redis.Option, skew time.Duration) (*against, string) {
-	rdb, prefix := shared(t)
-	a := &against{rdb: rdb, lead: skew.Microseconds()}
-	a.backend = goredis.New(rdb, mode, redis.WithClientClock(func() time.Time { return time.UnixMicro(a.now) }, skew))
-	return a, prefix
+func newAgainst(t testing.TB, mode redis.Option, skew time.Duration) *against {
+	server := redistest.Start(t)
+	a := &against{rdb: connect(t, server.URL()), mon: watch(t, server), lead: skew.Microseconds()}
+	a.backend = goredis.New(a.rdb, mode, redis.WithClientClock(func() time.Time { return time.UnixMicro(a.now) }, skew))
+	return a
 }
 
 // check runs trials, each on a key of its own, and compares. It returns the
@@ -41,14 +44,19 @@ func newAgainst(t testing.TB, mode redis.Option, skew time.Duration) (*against, 
 func (a *against) check(t testing.TB, trials []trial) {
 	t.Helper()
 	a.put(t, trials)
+	a.mon.seen()
 	charges := make([]proxy.Charge, len(trials))
 	for i := range trials {
 		charges[i] = trials[i].charge
 	}
-	before := a.serverTime(t)
 	ds := decide(t, a.backend, charges...)
-	after := a.serverTime(t)
-	left, expiry := a.look(t, trials)
+	lives := map[string]string{} // in milliseconds, as the last write of each key has it
+	for _, c := range a.mon.seen() {
+		if c.inScript && c.name == "SET" {
+			lives[c.args[0]] = c.args[3]
+		}
+	}
+	left := a.look(t, trials)
 	for i, d := range ds {
 		tr := trials[i]
 		at := bucket.Moment{Now: a.now, Tick: bucket.Microsecond, Lead: a.lead}
@@ -73,10 +81,9 @@ func (a *against) check(t testing.TB, trials []trial) {
 			t.Fatalf("%+v on % x at %d:\n    left % x\nwant      % x", tr.charge, tr.stored, a.now, left[i], next)
 		}
 		if err == nil && o.Change == bucket.Write {
-			life := tr.charge.Life.Life(o.ToFull, o.Remember).Longer(a.lead).Longer(999).Millis(0)
-			if expiry[i] < before+life || expiry[i] > after+life+1 {
-				t.Fatalf("%+v on % x at %d: expires at %d ms, want %d to %d and %d",
-					tr.charge, tr.stored, a.now, expiry[i], before, after, life)
+			life := tr.charge.Rule.Life(o.ToFull, o.Remember).Longer(a.lead).Longer(999).Millis(0)
+			if got := lives[tr.charge.Key]; got != fmt.Sprint(life) {
+				t.Fatalf("%+v on % x at %d: lives %s ms, want %d", tr.charge, tr.stored, a.now, got, life)
 			}
 		}
 	}
@@ -130,15 +137,13 @@ func (a *against) put(t testing.TB, trials []trial) {
 	}
 }
 
-// look returns what is under the keys, and when they expire in milliseconds.
-func (a *against) look(t testing.TB, trials []trial) (left [][]byte, expiry []int64) {
+// look returns what is under the keys.
+func (a *against) look(t testing.TB, trials []trial) (left [][]byte) {
 	t.Helper()
 	p := a.rdb.Pipeline()
 	var gets []*client.StringCmd
-	var expires []*client.Cmd
 	for _, tr := range trials {
 		gets = append(gets, p.Get(t.Context(), tr.charge.Key))
-		expires = append(expires, p.Do(t.Context(), "PEXPIRETIME", tr.charge.Key))
 	}
 	_, _ = p.Exec(t.Context()) // a key that is absent is an error there
 	for i := range trials {
@@ -146,20 +151,7 @@ func (a *against) look(t testing.TB, trials []trial) (left [][]byte, expiry []in
 		if err != nil && err != client.Nil {
 			t.Fatal(err)
 		}
-		at, err := expires[i].Int64()
-		if err != nil {
-			t.Fatal(err)
-		}
-		left, expiry = append(left, b), append(expiry, at)
+		left = append(left, b)
 	}
-	return left, expiry
-}
-
-func (a *against) serverTime(t testing.TB) (ms int64) {
-	t.Helper()
-	now, err := a.rdb.Time(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return now.UnixMilli()
+	return left
 }

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -29,6 +30,30 @@ func TestC12LargeCountsKeepEveryDigit(t *testing.T) {
 			wantAvailable(t, b, tt.capacity-1)
 			if got := stored(t, rdb, prefix+tt.name).State.Levels[0].Tokens; got != tt.capacity-1 {
 				t.Errorf("%s: %d stored, want %d", tt.name, got, tt.capacity-1)
+			}
+		}
+	})
+}
+
+// The instant of a state may be one that no double holds.
+func TestC12FarInstantsAreKept(t *testing.T) {
+	inEachMode(t, func(t *testing.T, mode redis.Option) {
+		rdb, prefix := shared(t)
+		limit := perHour(t, 10)
+		b := onClient(t, rdb, prefix, mode).Bucket("k", limit)
+		for _, last := range []int64{1<<60 + 1, 1<<53 + 1, -1<<60 - 1, math.MaxInt64, math.MinInt64} {
+			state := encoded(bucket.Entry{Config: limit, State: bucket.State{Last: last, Levels: [8]bucket.Level{{Tokens: 4}}}})
+			if err := rdb.Set(t.Context(), prefix+"k", state, time.Minute).Err(); err != nil {
+				t.Fatal(err)
+			}
+			take(t, b, 1, true)
+			got := stored(t, rdb, prefix+"k").State
+			want, left := last, int64(3)
+			if last < 0 { // long ago: it is full again
+				want, left = got.Last, 9
+			}
+			if got.Last != want || got.Levels[0].Tokens != left {
+				t.Errorf("from %d: %d tokens at %d are stored, want %d at %d", last, got.Levels[0].Tokens, got.Last, left, want)
 			}
 		}
 	})
@@ -75,7 +100,7 @@ func TestC12InstantsKeepEveryMicrosecond(t *testing.T) {
 		charge := proxy.Charge{
 			Key:     prefix + "k",
 			Request: bucket.Request{Config: limit, Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: 1}},
-			Life:    longLife,
+			Rule:    longLife,
 		}
 		b := goredis.New(rdb, mode, redis.WithClientClock(func() time.Time {
 			if batch > 1 { // read once for each decision of a batch

@@ -64,7 +64,7 @@ func TestC39TimeToLiveIsAPositiveInteger(t *testing.T) {
 							Request: bucket.Request{
 								Config: config(t, capacity, refill), Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: 1},
 							},
-							Life: expiration.Rule{},
+							Rule: expiration.Rule{},
 						})
 					}
 				}

@@ -64,6 +64,10 @@ func (l *late) meddler() meddler {
 	}
 }
 
+// socketTimeout is the client's, far above what a sound reply takes on a busy
+// machine.
+const socketTimeout = 400 * time.Millisecond
+
 // go-redis by itself would send a call again whose reply is late.
 func TestLateReplyIsChargedOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
@@ -71,7 +75,7 @@ func TestLateReplyIsChargedOnce(t *testing.T) {
 		direct, prefix := shared(t)
 		late := new(late)
 		rdb := connect(t, through(t, redistest.URL(t), late.meddler()), func(o *client.Options) {
-			o.ReadTimeout = 100 * time.Millisecond
+			o.ReadTimeout = socketTimeout
 		})
 		writes := 1 // the script call that writes
 		if mode != nil {
@@ -103,10 +107,10 @@ func TestLateReplyIsChargedOnce(t *testing.T) {
 		}
 
 		t.Run("single", func(t *testing.T) {
-			late.delay(writes, 400*time.Millisecond)
+			late.delay(writes, 2*socketTimeout)
 			d := decide(t, b, charges(1)...)[0]
 			wantStoreError(t, d.Err, proxy.ErrOutcomeUnknown, prefix+"0")
-			time.Sleep(500 * time.Millisecond) // for anything sent again
+			time.Sleep(2 * socketTimeout) // for anything sent again
 			if n := gone(0); n > 1 {
 				t.Errorf("%d tokens are gone, want 1", n)
 			}
@@ -116,9 +120,9 @@ func TestLateReplyIsChargedOnce(t *testing.T) {
 		})
 		t.Run("batch", func(t *testing.T) {
 			was := []int64{gone(0), gone(1), gone(2)}
-			late.delay(writes, 400*time.Millisecond)
+			late.delay(writes, 2*socketTimeout)
 			ds := decide(t, b, charges(3)...)
-			time.Sleep(500 * time.Millisecond)
+			time.Sleep(2 * socketTimeout)
 			for i, d := range ds {
 				n := gone(i) - was[i]
 				switch {
@@ -141,11 +145,11 @@ func TestLateLoadIsNotUnknown(t *testing.T) {
 	_, prefix := shared(t)
 	late := new(late)
 	rdb := connect(t, through(t, redistest.URL(t), late.meddler()), func(o *client.Options) {
-		o.ReadTimeout = 100 * time.Millisecond
+		o.ReadTimeout = socketTimeout
 	})
 	b := onClient(t, rdb, prefix, redis.WithCompareAndSwap()).Bucket("k", perHour(t, 10))
 	take(t, b, 1, true)
-	late.delay(1, 400*time.Millisecond)
+	late.delay(1, 2*socketTimeout)
 	_, err := b.Consume(t.Context(), 1)
 	wantStoreError(t, err, proxy.ErrUnavailable, prefix+"k")
 	wantAvailable(t, b, 9)

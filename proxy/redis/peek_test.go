@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bandwidth"
+	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/proxy/redis"
 	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
@@ -65,6 +66,19 @@ func TestC50AddingStopsAtCapacity(t *testing.T) {
 			}
 		}
 		wantAbsent(t, rdb, prefix+"k") // a full bucket needs no key
+
+		// One bandwidth of two is full, the other is not.
+		two := bucket.MustConfiguration(
+			bandwidth.Must(bandwidth.New(10, bandwidth.Greedy(1, time.Hour))),
+			bandwidth.Must(bandwidth.New(100, bandwidth.Greedy(1, time.Hour), bandwidth.WithInitialTokens(50))),
+		)
+		take(t, m.Bucket("two", two), 5, true)
+		if got, err := m.Bucket("two", two).Add(t.Context(), 20); err != nil || got != 10 {
+			t.Errorf("add 20: %d, %v; want 10", got, err)
+		}
+		if l := stored(t, rdb, prefix+"two").State.Levels; l[0].Tokens != 10 || l[1].Tokens != 65 {
+			t.Errorf("add 20: %d and %d are stored, want 10 and 65", l[0].Tokens, l[1].Tokens)
+		}
 
 		most := m.Bucket("most", config(t, math.MaxInt64, bandwidth.Greedy(1, time.Hour)))
 		for _, taken := range []int64{0, 1, math.MaxInt64} {

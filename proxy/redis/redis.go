@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"reflect"
 	"strings"
 	"time"
 
@@ -13,8 +12,8 @@ import (
 	"github.com/sluice-go/sluice/proxy/codec"
 )
 
-// DefaultSkew is by how much the clocks of clients may differ unless
-// [WithClientClock] says otherwise.
+// DefaultSkew is by how much the clocks of clients may differ where
+// [WithClientClock] is given 0.
 const DefaultSkew = time.Second
 
 // Backend is buckets in Redis. Adapters make it.
@@ -44,10 +43,13 @@ func WithCompareAndSwap() Option {
 
 // WithClientClock takes the time from this process and not from Redis: for
 // servers that forbid TIME, and for tests. The clocks of all clients of a key
-// must agree within skew, more than 0 (see [DefaultSkew]): keys live longer by
-// it, and a stored instant further ahead is believed only that far.
+// must agree within skew (0: [DefaultSkew]): keys live longer by it, and a stored
+// instant further ahead is believed only that far.
 func WithClientClock(now func() time.Time, skew time.Duration) Option {
 	return func(b *Backend) {
+		if skew == 0 {
+			skew = DefaultSkew
+		}
 		switch {
 		case now == nil:
 			b.err = errors.Join(b.err, &bucket.ArgumentError{Field: "clock", Value: "nil", Allowed: "a function"})
@@ -64,7 +66,7 @@ func WithClientClock(now func() time.Time, skew time.Duration) Option {
 // proxy.NewManager.
 func New(c Client, opts ...Option) *Backend {
 	b := &Backend{client: c}
-	if c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil() {
+	if c == nil {
 		b.err = &bucket.ArgumentError{Field: "client", Value: "nil", Allowed: "a Redis client"}
 	}
 	for _, opt := range opts {
@@ -156,9 +158,9 @@ func tokens(op bucket.Operation) string { return decimal(min(op.Tokens, exactDou
 func (b *Backend) lives(c *proxy.Charge, remember bool) (keep, retention string) {
 	retention = "0"
 	if remember {
-		retention = decimal(c.Life.RetentionMicros() + b.clock.lead)
+		retention = decimal(c.Rule.RetentionMicros() + b.clock.lead)
 	}
-	return decimal(c.Life.KeepMicros() + b.clock.lead), retention
+	return decimal(c.Rule.KeepMicros() + b.clock.lead), retention
 }
 
 // run carries out calls, once more with the text of scripts that the server
@@ -188,8 +190,19 @@ func (b *Backend) run(ctx context.Context, calls []Call) {
 // isServerError tells whether the server answered with an error of a kind.
 // Proxies may put words before it.
 func isServerError(err error, kind string) bool {
+	return strings.Contains(own(err), kind)
+}
+
+// own is the part of an error reply that is the server's: what it quotes, such
+// as a key, may say anything.
+func own(err error) string {
 	var reply *ServerError
-	return errors.As(err, &reply) && strings.Contains(reply.Text, kind)
+	if !errors.As(err, &reply) {
+		return ""
+	}
+	text, _, _ := strings.Cut(reply.Text, "'")
+	text, _, _ = strings.Cut(text, "`")
+	return text
 }
 
 // conclude turns a script's reply into the decision's result: Go repeats what
@@ -210,13 +223,13 @@ func (b *Backend) conclude(ctx context.Context, d *proxy.Decision, call *Call) {
 		return
 	}
 	if charge.Op.ReadOnly() {
-		d.Results[0], d.Notes, d.Err = proxy.Settle(ctx, store{b}, b.codec, charge, stored)
+		d.Results[0], d.Notes, d.Err = proxy.Resolve(ctx, store{b}, b.codec, charge, stored)
 		return
 	}
 	o, lost, err := proxy.Decide(b.codec, charge, stored)
 	switch {
-	case err != nil:
-		b.handOver(ctx, d, nil)
+	case err != nil: // a script decides on nothing foreign
+		d.Err = &proxy.StoreError{Kind: err, Key: charge.Key}
 	case lost:
 		b.replaceLost(ctx, d)
 	default:
@@ -224,8 +237,10 @@ func (b *Backend) conclude(ctx context.Context, d *proxy.Decision, call *Call) {
 	}
 }
 
-// replaceLost starts a bucket anew that a script has worked on although it is
-// damaged, in a way that only Go can tell, such as a float for an integer.
+// replaceLost starts a bucket anew that a script has worked on although its
+// configuration is damaged in a way that only Go can tell, such as a rate that is
+// not in lowest terms. The bucket is lost, so whatever has been made of it since
+// goes too.
 func (b *Backend) replaceLost(ctx context.Context, d *proxy.Decision) {
 	charge := &d.Charges[0]
 	d.Notes |= proxy.StateLost
@@ -243,8 +258,7 @@ func (b *Backend) replaceLost(ctx context.Context, d *proxy.Decision) {
 // isScriptFault tells that a script stumbled over what it found, such as bytes
 // that are no bucket, before it wrote anything.
 func isScriptFault(err error) bool {
-	var reply *ServerError
-	return errors.As(err, &reply) && strings.HasPrefix(reply.Text, "ERR ") && strings.Contains(reply.Text, "script")
+	return strings.HasPrefix(own(err), "ERR ") && isServerError(err, "script")
 }
 
 // handOver leaves a decision to compare-and-swap, from what a script saw or
@@ -261,6 +275,6 @@ func (b *Backend) handOver(ctx context.Context, d *proxy.Decision, seen *proxy.S
 		seen = &stored
 	}
 	var notes proxy.Notes
-	d.Results[0], notes, d.Err = proxy.Settle(ctx, store{b}, b.codec, charge, *seen)
+	d.Results[0], notes, d.Err = proxy.Resolve(ctx, store{b}, b.codec, charge, *seen)
 	d.Notes |= notes
 }

@@ -16,8 +16,8 @@ import (
 
 // A client's socket timeout is 3 s by default. Calls end long before.
 const (
-	patienceOfCaller = 50 * time.Millisecond
-	inTime           = time.Second
+	patienceOfCaller = 100 * time.Millisecond
+	inTime           = 2 * time.Second
 )
 
 // ops are a call of each kind, and whether it only reads.
@@ -162,7 +162,7 @@ func TestSilentSwapIsUnknown(t *testing.T) {
 	b := m.Bucket("k", perHour(t, 10))
 	take(t, b, 1, true)
 
-	late.delay(2, time.Second)
+	late.delay(2, inTime)
 	ctx, cancel := context.WithTimeout(t.Context(), patienceOfCaller)
 	defer cancel()
 	begun := time.Now()

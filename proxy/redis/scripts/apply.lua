@@ -121,7 +121,8 @@ end
 if not changed then return {now, seen} end
 
 -- Write, with a time to live of at least the time to full. A full bucket that
--- says no more than an absent key is forgotten.
+-- says no more than an absent key is forgotten, unless clocks differ: full by one
+-- is not full by all.
 local wait = 0
 local state = {last}
 for _, b in ipairs(bandwidths) do
@@ -132,10 +133,12 @@ for _, b in ipairs(bandwidths) do
 	state[#state + 1] = b.tokens
 	state[#state + 1] = b.phase and 0 or b.rem
 end
+{{- if not .ClientClock}}
 if wait == 0 and retention == 0 then
 	if seen then redis.call('DEL', KEYS[1]) end
 	return {now, seen}
 end
+{{- end}}
 if wait > 0 and elapsed < 0 then wait = wait - elapsed end
 local life = math.max(wait + keep, retention) + begun + 999
 if life >= exact then return {now, seen, 1} end

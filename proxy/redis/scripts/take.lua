@@ -26,12 +26,12 @@ end
 
 local _, _{{if .Versioned}}, _{{end}}
 {{- range .Bandwidths}}{{if .Named}}, _{{end}}, c{{.I}}, rate{{.I}}, den{{.I}}{{if .Aligned}}, phase{{.I}}{{end}}{{end}}
-{{- ""}}, last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}}, extra = cmsgpack.unpack(string.sub(bytes, 2))
-if not seen then last = now end
-if extra ~= nil or (last{{range .Bandwidths}} + t{{.I}} + r{{.I}}{{end}}) % 1 ~= 0 or last >= 2^53 - 2^51 or last <= 2^51 - 2^53
+{{- ""}}, last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}} = cmsgpack.unpack(string.sub(bytes, 2))
+if config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}}) ~= bytes or last >= 2^53 - 2^51 or last <= 2^51 - 2^53
 {{- range .Bandwidths}} or r{{.I}} < 0 or r{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or t{{.I}} < 0 or t{{.I}} > c{{.I}}{{end}} then
 	return {now, seen, 1}
 end
+if not seen then last = now end
 {{- if .ClientClock}}
 local corrected = last > now + lead
 if corrected then last = now + lead end
@@ -100,9 +100,6 @@ if t{{.I}} < c{{.I}} then
 {{- end}}
 	if wait > full then full = wait end
 end
-{{- end}}
-{{- if .ClientClock}}
-if full == 0 and ARGV[5] == '0' then return {now, seen, 1} end -- to be deleted
 {{- end}}
 if elapsed < 0 and full > 0 then full = full - elapsed end
 local life = full + ARGV[4]
