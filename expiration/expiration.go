@@ -3,8 +3,8 @@
 //
 // A bucket that is full again says no more than an absent key does, so a key
 // lives its time-to-full and expiry is invisible. Where a state says more (a
-// start that is not full, credit above capacity, a version), it lives at least
-// the retention, and is then forgotten like the others.
+// start that is not full, credit above capacity, a version), it lives the
+// retention after it is full, and is then forgotten like the others.
 package expiration
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-go/sluice/bandwidth"
 )
 
-// DefaultRetention is how long a state that says more than an absent key is
-// kept at least, unless a [Rule] says otherwise.
+// DefaultRetention is how long a full state that says more than an absent key is
+// kept, unless a [Rule] says otherwise.
 const DefaultRetention = 24 * time.Hour
 
 // Longest bounds the durations of a [Rule].
@@ -26,7 +26,7 @@ const Longest = 100 * 365 * 24 * time.Hour
 type Rule struct {
 	// Keep is added to the time-to-full of every key: 0 to [Longest].
 	Keep time.Duration
-	// Retention is the least life of a state that says more than an absent key
+	// Retention is added to the life of a state that says more than an absent key
 	// would: 0, which is [DefaultRetention], to [Longest].
 	Retention time.Duration
 }
@@ -67,7 +67,7 @@ type Life int64
 func (r Rule) Life(toFull int64, remember bool) Life {
 	life := add(toFull, r.KeepMicros())
 	if remember {
-		life = max(life, r.RetentionMicros())
+		life = add(life, r.RetentionMicros())
 	}
 	return Life(life)
 }

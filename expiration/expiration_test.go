@@ -15,7 +15,7 @@ func ExampleTimeToFull() {
 	rule := expiration.TimeToFull(10 * time.Second)
 	halfMinute := int64(30 * time.Second / time.Microsecond)
 	fmt.Println(rule.Life(halfMinute, false), rule.Life(halfMinute, true))
-	// Output: 40000000 86400000000
+	// Output: 40000000 86440000000
 }
 
 func TestValidate(t *testing.T) {
@@ -42,9 +42,9 @@ func TestLifeRoundsUpAndSaturates(t *testing.T) {
 	}{
 		{expiration.Rule{}, 5, false, 5},
 		{expiration.Rule{Keep: 1}, 5, false, 6}, // a nanosecond is a microsecond
-		{expiration.Rule{Keep: 2, Retention: 3}, 5, true, 6},
-		{expiration.Rule{Retention: time.Second}, 5, true, 1_000_000},
-		{expiration.Rule{Retention: time.Second}, 2_000_000, true, 2_000_000},
+		{expiration.Rule{Keep: 2, Retention: 3}, 5, true, 7},
+		{expiration.Rule{Retention: time.Second}, 5, true, 1_000_005},
+		{expiration.Rule{Retention: time.Second}, math.MaxInt64 - 1, true, math.MaxInt64},
 		{expiration.Rule{Keep: time.Second}, math.MaxInt64, false, math.MaxInt64},
 	} {
 		if got := tc.rule.Life(tc.toFull, tc.remember); got != tc.want {

@@ -182,7 +182,7 @@ func (b *Bucket) write(a *Answer, s *state, declared bucket.Configuration, rule 
 	// Keys live microseconds and are forgotten on the millisecond.
 	life := add(a.toFull, big.NewInt(micros(rule.Keep)))
 	if b.remember {
-		life = maximum(life, big.NewInt(retention(rule)))
+		life = add(life, big.NewInt(retention(rule)))
 	}
 	a.Life = saturated(add(life, big.NewInt(b.Lead)))
 	millisecond := big.NewInt(1000)

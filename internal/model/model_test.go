@@ -134,7 +134,7 @@ func TestKeys(t *testing.T) {
 	if got := do(b, empty, 0, bucket.OpEstimate, 1); got.Change != bucket.Keep {
 		t.Errorf("an estimate of an absent key: %+v", got)
 	}
-	if got := do(b, empty, 0, bucket.OpConsume, 1); got.Change != bucket.Write || got.Life != 24*3600*second {
+	if got := do(b, empty, 0, bucket.OpConsume, 1); got.Change != bucket.Write || got.Life != 24*3600*second+11*second {
 		t.Errorf("a refusal that starts less than full: %+v", got)
 	}
 }

@@ -46,11 +46,11 @@ var mutants = []mutant{
 	{"pairing by position alone", "bucket/inheritance.go", "if from.Bandwidth(j).ID() != id {", "if false {", arithmetic},
 
 	{"time to live rounded down", "expiration/expiration.go", "return add(at, 1000-past)", "return at - past", arithmetic},
-	{"retention ignored", "expiration/expiration.go", "life = max(life, r.RetentionMicros())", "_ = life", arithmetic},
+	{"retention ignored", "expiration/expiration.go", "life = add(life, r.RetentionMicros())", "_ = life", arithmetic},
 
 	{"script: remainder dropped", "proxy/redis/scripts/take.lua", "\t\tr{{.I}} = gain % den{{.I}}\n", "\t\tr{{.I}} = 0\n", scripts},
 	{"script: write on refusal", "proxy/redis/scripts/take.lua", "not corrected and ({{end}}seen or ", "not corrected and ({{end}}", scripts},
-	{"script: time to live too short", "proxy/redis/scripts/take.lua", "life = life + begun + 999", "life = life + begun - 999999", scripts},
+	{"script: time to live too short", "proxy/redis/scripts/take.lua", "ARGV[5] + begun + 999", "ARGV[5] + begun - 999999", scripts},
 	{"script: not all bandwidths asked", "proxy/redis/scripts/take.lua", "{{if $i}} and {{end}}t{{.I}} >= n{{end}} then", "{{if $i}} or {{end}}t{{.I}} >= n{{end}} then", scripts},
 	{"script: any configuration will do", "proxy/redis/scripts/take.lua", "elseif string.sub(seen, 1, #config) ~= config then", "elseif string.sub(seen, 1, 2) ~= string.sub(config, 1, 2) then", scripts},
 	{"script: instant moved back", "proxy/redis/scripts/take.lua", "if elapsed > 0 then last = now end", "last = now", scripts},
@@ -59,7 +59,7 @@ var mutants = []mutant{
 	{"general script: add passes capacity", "proxy/redis/scripts/apply.lua", "if op == 'reset' or n >= b.capacity - b.tokens then", "if op == 'reset' then", scripts},
 	{"general script: up to goes into debt", "proxy/redis/scripts/apply.lua", "if op == 'upto' then n = math.min(n, available) end", "if op == 'upto' and n < 100 then n = math.min(n, available) end", scripts},
 	{"general script: full bucket kept", "proxy/redis/scripts/apply.lua", "if seen then redis.call('DEL', KEYS[1]) end", "", scripts},
-	{"general script: retention ignored", "proxy/redis/scripts/apply.lua", "math.max(wait + keep, retention) + begun", "math.max(wait + keep, 1) + begun", scripts},
+	{"general script: retention ignored", "proxy/redis/scripts/apply.lua", "wait + keep + retention + begun", "wait + keep + begun", scripts},
 	{"a corrected clock not written", "bucket/step.go", "return req.Config, state, corrected //", "return req.Config, state, false //", arithmetic},
 	{"swap: whatever is there", "proxy/redis/scripts/swap.lua", "if seen ~= (ARGV[1] == '1' and ARGV[2]) then", "if false then", []string{"./proxy/redis/..."}},
 	{"swap: no time to live", "proxy/redis/scripts/swap.lua", "redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])", "redis.call('SET', KEYS[1], ARGV[3])", swap},

@@ -91,8 +91,6 @@ func (p *player) play(step Step) error {
 func (p *player) hold(step Step, got *bucket.Result, want *model.Answer) error {
 	if was := p.promise; was.made && step.Req == was.req {
 		switch {
-		case step.Now == was.due && !want.Existed && !step.Req.Config.StartsFull():
-			// Its retention has passed and it starts again, less than full.
 		case step.Now == was.due && !got.Consumed:
 			return fmt.Errorf("refused after exactly the wait that was told")
 		case step.Now == was.due-1 && got.Consumed:

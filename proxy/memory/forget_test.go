@@ -82,22 +82,22 @@ func TestForgetting(t *testing.T) {
 		{
 			"a version is remembered for a day",
 			expiration.Rule{},
-			bucket.Must(greedy(10, 10, 10*time.Second).WithVersion(1, bucket.AsIs)), expiration.DefaultRetention,
+			bucket.Must(greedy(10, 10, 10*time.Second).WithVersion(1, bucket.AsIs)), expiration.DefaultRetention + 10*time.Second,
 		},
 		{
 			"or as long as is said",
 			expiration.Rule{Retention: time.Hour},
-			bucket.Must(greedy(10, 10, 10*time.Second).WithVersion(1, bucket.AsIs)), time.Hour,
+			bucket.Must(greedy(10, 10, 10*time.Second).WithVersion(1, bucket.AsIs)), time.Hour + 10*time.Second,
 		},
 		{
-			"but not less than the time to full",
+			"besides what is to be kept",
 			expiration.Rule{Retention: time.Second, Keep: time.Minute},
-			bucket.Must(greedy(10, 10, 10*time.Second).WithVersion(1, bucket.AsIs)), 70 * time.Second,
+			bucket.Must(greedy(10, 10, 10*time.Second).WithVersion(1, bucket.AsIs)), 71 * time.Second,
 		},
 		{
 			"a start that is not full is remembered too",
 			expiration.Rule{},
-			greedy(10, 10, time.Second, bandwidth.WithInitialTokens(9)), expiration.DefaultRetention,
+			greedy(10, 10, time.Second, bandwidth.WithInitialTokens(9)), expiration.DefaultRetention + time.Second,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -89,6 +89,18 @@ func (a *against) check(t testing.TB, trials []trial) {
 	}
 }
 
+// wholeMillis lengthens the life of a trial's key so that it is a whole number of
+// milliseconds, which are all that a server is told, and some microseconds beyond.
+func (a *against) wholeMillis(tr *trial, beyond int64) {
+	at := bucket.Moment{Now: a.now, Tick: bucket.Microsecond, Lead: a.lead}
+	o, _, err := proxy.Decide(codec.MessagePack{}, &tr.charge, proxy.Stored{Bytes: tr.stored, At: at})
+	if err != nil || o.ToFull > 1<<60 {
+		return
+	}
+	part := (o.ToFull + a.lead + 2*999 + beyond) % 1000
+	tr.charge.Rule.Keep += time.Duration(1000-part) * time.Microsecond
+}
+
 func (a *against) count(notes proxy.Notes, lost bool, err error) {
 	switch {
 	case err != nil:

@@ -1,7 +1,9 @@
 package redis_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,13 +54,16 @@ func TestC37PrefixesKeepManagersApart(t *testing.T) {
 	})
 }
 
+// nameOf is how a long key is named.
+func nameOf(key string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(key))) }
+
 func TestC58AnyKeyIsBoundedAndDistinct(t *testing.T) {
 	server := redistest.Start(t)
 	rdb := connect(t, server.URL())
 	mega := strings.Repeat("a", 1<<20)
 	keys := []string{
 		mega, mega + "b", mega + "c", mega[1:], "a\x00b", "a\nb", "a\r\nDEL x\r\n", "\xff\xfe", "\xff", " ", "a", "a b", "é", "e\u0301",
-		"{a", "a}", "{}", "user:{42}:{7}", "sha256:", "sha256:" + strings.Repeat("0", 64), strings.Repeat("k", 256), strings.Repeat("k", 257),
+		nameOf(mega), nameOf(nameOf(mega)), "{a", "a}", "{}", "user:{42}:{7}", "sha256:", "sha256:" + strings.Repeat("0", 64), strings.Repeat("k", 256), strings.Repeat("k", 257),
 	}
 	inEachMode(t, func(t *testing.T, mode redis.Option) {
 		if err := rdb.FlushAll(t.Context()).Err(); err != nil {

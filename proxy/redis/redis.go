@@ -153,12 +153,12 @@ func (b *Backend) apply(c *proxy.Charge, p *plan) (Call, bool) {
 // more than any bucket there holds or lacks, and so is the greatest that is not.
 func tokens(op bucket.Operation) string { return decimal(min(op.Tokens, exactDouble-1)) }
 
-// lives is what a key lives longer than its time-to-full, and at least, in
-// microseconds.
+// lives is what a key lives longer than its time-to-full, and longer still if it
+// is to be remembered, in microseconds.
 func (b *Backend) lives(c *proxy.Charge, remember bool) (keep, retention string) {
 	retention = "0"
 	if remember {
-		retention = decimal(c.Rule.RetentionMicros() + b.clock.lead)
+		retention = decimal(c.Rule.RetentionMicros())
 	}
 	return decimal(c.Rule.KeepMicros() + b.clock.lead), retention
 }

@@ -6,9 +6,9 @@
 --
 -- ARGV: operation, the declared configuration's bytes ('' if none is), the rest
 -- of a new bucket's bytes ('' if only the caller can make one), tokens, what a
--- key lives longer than its time-to-full, the least life of a state of the
--- declared configuration (0 if it says no more than an absent key), that of any
--- other, '1' if a stored configuration rules
+-- key lives longer than its time-to-full, how much longer a state of the declared
+-- configuration (0 if it says no more than an absent key), and one of any other,
+-- '1' if a stored configuration rules
 --
 -- The reply is as in the short script, and so are the limits of a double. Here
 -- they are checked for the stored configuration too.
@@ -140,7 +140,7 @@ if wait == 0 and retention == 0 then
 end
 {{- end}}
 if wait > 0 and elapsed < 0 then wait = wait - elapsed end
-local life = math.max(wait + keep, retention) + begun + 999
+local life = wait + keep + retention + begun + 999
 if life >= exact then return {now, seen, 1} end
 redis.call('SET', KEYS[1], kept .. cmsgpack.pack(unpack(state)), 'PX',
 	string.format('%.0f', (life - life % 1000) / 1000))

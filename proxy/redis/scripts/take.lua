@@ -5,7 +5,7 @@
 --
 -- ARGV: the configuration's bytes, the rest of a new bucket's bytes ('' if only
 -- the caller can make one), the cost, what a key lives longer than its
--- time-to-full, the least life of a state that says more than an absent key (0
+-- time-to-full, and how much longer a state that says more than an absent key (0
 -- if this one does not), both in microseconds
 --
 -- The reply is the instant and the bytes seen; Go repeats the decision from
@@ -102,9 +102,7 @@ if t{{.I}} < c{{.I}} then
 end
 {{- end}}
 if elapsed < 0 and full > 0 then full = full - elapsed end
-local life = full + ARGV[4]
-if life < tonumber(ARGV[5]) then life = tonumber(ARGV[5]) end
-life = life + begun + 999
+local life = full + ARGV[4] + ARGV[5] + begun + 999
 if life >= 2^53 then return {now, seen, 1} end
 redis.call('SET', KEYS[1], config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, {{if .Aligned}}0{{else}}r{{.I}}{{end}}{{end}}), 'PX', string.format('%.0f', (life - life % 1000) / 1000))
 return {now, seen}
