@@ -34,7 +34,8 @@ type against struct {
 
 func newAgainst(t testing.TB, mode redis.Option, skew time.Duration) *against {
 	server := redistest.Start(t)
-	a := &against{rdb: connect(t, server.URL()), mon: watch(t, server), lead: skew.Microseconds()}
+	patient := func(o *client.Options) { o.ReadTimeout = time.Minute } // for large batches on a busy machine
+	a := &against{rdb: connect(t, server.URL(), patient), mon: watch(t, server), lead: skew.Microseconds()}
 	a.backend = goredis.New(a.rdb, mode, redis.WithClientClock(func() time.Time { return time.UnixMicro(a.now) }, skew))
 	return a
 }
