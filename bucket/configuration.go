@@ -126,7 +126,7 @@ func (c Configuration) WithVersion(version int64, strategy Inheritance) (Configu
 		return Configuration{}, &ArgumentError{Field: "version", Value: version, Allowed: "1 or more"}
 	}
 	if !strategy.valid() {
-		return Configuration{}, &ArgumentError{Field: "inheritance", Value: uint8(strategy), Allowed: "AsIs, Proportional, Additive or Reset"}
+		return Configuration{}, &ArgumentError{Field: "inheritance", Value: uint8(strategy), Allowed: strategies}
 	}
 	return compile(compiled{bandwidths: c.c.bandwidths, version: version, inheritance: strategy}), nil
 }

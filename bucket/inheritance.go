@@ -30,6 +30,8 @@ const (
 	Reset
 )
 
+const strategies = "AsIs, Proportional, Additive or Reset"
+
 func (s Inheritance) valid() bool { return s <= Reset }
 
 // inherit turns a settled state of one configuration into one of another.

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"time"
@@ -16,9 +17,12 @@ import (
 // contexts nor errors on its own methods; [Local.Bucket] is the same bucket as
 // the interface that remote ones share.
 type Local struct {
-	clock func() int64
-	mu    sync.Mutex
-	entry Entry
+	clock    func() int64
+	waiters  Waiters
+	listener Listener
+	err      error // a bad option, told by Bucket's methods
+	mu       sync.Mutex
+	entry    Entry
 }
 
 // LocalOption changes what [New] makes.
@@ -35,6 +39,18 @@ func WithClock(now func() time.Time) LocalOption {
 	}
 }
 
+// WithMaxWaiters bounds how many callers may be in Wait at a time; others get
+// [ErrTooManyWaiters] at once. The default is no bound. A bound below 1 is the
+// error of every operation that has one.
+func WithMaxWaiters(n int) LocalOption {
+	return func(l *Local) { l.err = l.waiters.SetMost(n) }
+}
+
+// WithListener sets who hears what happens to tokens; the default is nobody.
+func WithListener(h Listener) LocalOption {
+	return func(l *Local) { l.listener = h }
+}
+
 // New returns a bucket of the configuration, as it is created. With the zero
 // Configuration the bucket refuses everything.
 func New(c Configuration, opts ...LocalOption) *Local {
@@ -44,10 +60,7 @@ func New(c Configuration, opts ...LocalOption) *Local {
 			opt(l)
 		}
 	}
-	l.entry.Config = c
-	if c.Len() > 0 {
-		l.entry.State = born(c.rates(Nanosecond), l.clock())
-	}
+	l.create(c, l.clock())
 	return l
 }
 
@@ -78,17 +91,17 @@ func (l *Local) TryConsume(n int64) bool {
 // Consume takes n tokens, all or none, and tells what is left and how long to
 // wait. A negative n is refused for ever.
 func (l *Local) Consume(n int64) Probe {
-	return l.do(Operation{OpConsume, n}).Probe
+	return l.do(Operation{Kind: OpConsume, Tokens: n}).Probe
 }
 
 // ConsumeUpTo takes as many of n tokens as there are and returns how many.
 func (l *Local) ConsumeUpTo(n int64) int64 {
-	return l.do(Operation{OpConsumeUpTo, n}).Tokens
+	return l.do(Operation{Kind: OpConsumeUpTo, Tokens: n}).Tokens
 }
 
 // Estimate tells what Consume would answer and takes nothing.
 func (l *Local) Estimate(n int64) Probe {
-	return l.do(Operation{OpEstimate, n}).Probe
+	return l.do(Operation{Kind: OpEstimate, Tokens: n}).Probe
 }
 
 // Available is how many tokens could be taken now; negative: debt.
@@ -99,7 +112,31 @@ func (l *Local) Available() int64 {
 // Add puts n tokens into each bandwidth, stopping at its capacity, and returns
 // what is then available. A negative n changes nothing.
 func (l *Local) Add(n int64) int64 {
-	return l.do(Operation{OpAdd, max(n, 0)}).RemainingTokens
+	return l.do(Operation{Kind: OpAdd, Tokens: max(n, 0)}).RemainingTokens
+}
+
+// Force takes n tokens, into debt if need be, and tells how long the take would
+// have had to wait. A negative n, or a debt that int64 cannot hold, changes
+// nothing and is answered as refused for ever.
+func (l *Local) Force(n int64) Probe {
+	return l.do(Operation{Kind: OpForce, Tokens: n}).Probe
+}
+
+// ForceAdd adds n tokens, above the capacity if need be, and returns what is
+// then available. A negative n changes nothing.
+func (l *Local) ForceAdd(n int64) int64 {
+	return l.do(Operation{Kind: OpForceAdd, Tokens: max(n, 0)}).RemainingTokens
+}
+
+// Reserve takes n tokens that may be used after a wait of at most longest; see
+// [Bucket].
+func (l *Local) Reserve(n int64, longest time.Duration) (*Reservation, error) {
+	return reserve(context.Background(), localBucket{l}, n, longest)
+}
+
+// Wait takes n tokens and returns when they may be used; see [Bucket].
+func (l *Local) Wait(ctx context.Context, n int64) error {
+	return l.Bucket().Wait(ctx, n)
 }
 
 // Reset fills every bandwidth to its capacity.
@@ -114,24 +151,53 @@ func (l *Local) Inspect() Snapshot {
 // methods report bad input, and a context that is already done, as errors.
 func (l *Local) Bucket() Bucket { return NewVia(localBucket{l}) }
 
-// do answers one operation under the lock. The clock is read inside, so that
-// instants arrive in order.
+// do answers one operation; what has no answer is refused for ever.
 func (l *Local) do(op Operation) Result {
-	if l.entry.Config.IsZero() {
+	r, err := l.try(op, Configuration{})
+	if err == nil {
+		tell(context.Background(), l.listener, op, r.Probe)
+		return r
+	}
+	if r, err = l.try(Operation{Kind: OpInspect}, Configuration{}); err != nil {
 		return Result{Probe: stateless(DenyAll(), op)}
 	}
-	if op.Tokens < 0 { // no such thing can ever be
-		r := l.do(Operation{Kind: OpInspect})
-		r.Never, r.Wait = true, math.MaxInt64
-		return r
+	r.Never, r.Wait = true, math.MaxInt64
+	return r
+}
+
+// try carries out one operation under the lock, under its own configuration or
+// the declared one. The clock is read inside, so that instants arrive in order.
+func (l *Local) try(op Operation, declared Configuration) (Result, error) {
+	if err := errors.Join(l.err, op.Validate()); err != nil {
+		return Result{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	o := Step(l.entry, Request{Config: l.entry.Config, Op: op}, Moment{Now: l.clock()})
-	if o.Change != Keep { // a local bucket lasts, even when full
-		l.entry.State = o.Next.State
+	config := l.entry.Config
+	if declared.IsZero() {
+		declared = config
 	}
-	return o.Result
+	if declared.IsZero() {
+		return Result{}, &ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
+	}
+	now := l.clock()
+	if op.Kind == OpReplace && (config.Stateless() || declared.Stateless()) {
+		l.create(declared, now)
+		return Result{Replaced: true}, nil
+	}
+	o := Step(l.entry, Request{Config: declared, Op: op}, Moment{Now: now})
+	if o.Change != Keep { // a local bucket lasts, even when full
+		l.entry = o.Next
+	}
+	return o.Result, o.Err
+}
+
+// create starts anew under a configuration.
+func (l *Local) create(c Configuration, now int64) {
+	l.entry = Entry{Config: c}
+	if c.Len() > 0 {
+		l.entry.State = born(c.rates(Nanosecond), now)
+	}
 }
 
 // localBucket puts contexts and errors around a Local.
@@ -142,11 +208,22 @@ func (b localBucket) Do(ctx context.Context, op Operation) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	if b.l.entry.Config.IsZero() {
-		return Result{}, &ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
-	}
-	if err := op.Validate(); err != nil {
+	return b.l.try(op, Configuration{})
+}
+
+// Replace puts another configuration in force.
+func (b localBucket) Replace(ctx context.Context, c Configuration, strategy Inheritance) (Result, error) {
+	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
-	return b.l.do(op), nil
+	if c.IsZero() {
+		return Result{}, &ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
+	}
+	return b.l.try(Operation{Kind: OpReplace, Strategy: strategy}, c)
 }
+
+// Listener hears what happens to tokens.
+func (b localBucket) Listener() Listener { return b.l.listener }
+
+// Waiters counts those who wait.
+func (b localBucket) Waiters() *Waiters { return &b.l.waiters }

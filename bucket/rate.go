@@ -150,18 +150,6 @@ func (r *rate) wait(l *Level, last, now, n int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// add puts n tokens back, stopping at capacity; more than that stays as it is.
-func (r *rate) add(l *Level, n int64) {
-	if l.Tokens >= r.capacity {
-		return
-	}
-	if lack := uint64(r.capacity) - uint64(l.Tokens); uint64(n) >= lack {
-		*l = Level{Tokens: r.capacity}
-		return
-	}
-	l.Tokens += n
-}
-
 func ceilDiv(a, b uint64) uint64 {
 	q := a / b
 	if a%b > 0 {

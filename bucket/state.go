@@ -106,3 +106,91 @@ func (s *State) toFull(rates []rate, now int64) int64 {
 	}
 	return longest
 }
+
+// overfull tells whether a bandwidth holds more than its capacity.
+func (s *State) overfull(rates []rate) bool {
+	for i := range rates {
+		if s.Levels[i].Tokens > rates[i].capacity {
+			return true
+		}
+	}
+	return false
+}
+
+// waitFor is how many ticks after now n tokens can be taken; false if never.
+func (s *State) waitFor(rates []rate, n, now int64) (ticks int64, possible bool) {
+	for i := range rates {
+		r, l := &rates[i], &s.Levels[i]
+		if n > max(r.capacity, l.Tokens) {
+			return 0, false
+		}
+		ticks = max(ticks, r.wait(l, s.Last, now, n))
+	}
+	return ticks, true
+}
+
+// repaid is how many ticks after now no bandwidth is in debt.
+func (s *State) repaid(rates []rate, now int64) (ticks int64) {
+	for i := range rates {
+		ticks = max(ticks, rates[i].wait(&s.Levels[i], s.Last, now, 0))
+	}
+	return ticks
+}
+
+// take takes n tokens from every bandwidth, into debt if need be.
+func (s *State) take(rates []rate, n int64) error {
+	for i := range rates {
+		if s.Levels[i].Tokens < math.MinInt64+n {
+			return &ArgumentError{Field: "tokens", Value: n, Allowed: "a debt of at most 2^63"}
+		}
+	}
+	for i := range rates {
+		s.Levels[i].Tokens -= n
+	}
+	return nil
+}
+
+// add puts back n tokens, stopping at capacity; more than that stays as it is.
+func (s *State) add(rates []rate, n int64) (changed bool) {
+	for i := range rates {
+		l, capacity := &s.Levels[i], rates[i].capacity
+		switch {
+		case l.Tokens >= capacity || n == 0:
+			continue
+		case uint64(n) >= uint64(capacity)-uint64(l.Tokens):
+			*l = Level{Tokens: capacity}
+		default:
+			l.Tokens += n
+		}
+		changed = true
+	}
+	return changed
+}
+
+// forceAdd adds n tokens, stopping only where int64 does. At or above capacity
+// no remainder is held.
+func (s *State) forceAdd(rates []rate, n int64) (changed bool) {
+	for i := range rates {
+		l := &s.Levels[i]
+		was := l.Tokens
+		if l.Tokens > math.MaxInt64-n {
+			l.Tokens = math.MaxInt64
+		} else {
+			l.Tokens += n
+		}
+		if l.Tokens >= rates[i].capacity {
+			l.Rem = 0
+		}
+		changed = changed || l.Tokens != was
+	}
+	return changed
+}
+
+// fill brings every bandwidth to exactly its capacity.
+func (s *State) fill(rates []rate) (changed bool) {
+	for i := range rates {
+		changed = changed || s.Levels[i].Tokens != rates[i].capacity
+		s.Levels[i] = Level{Tokens: rates[i].capacity}
+	}
+	return changed
+}

@@ -41,6 +41,10 @@ const (
 // Outcome is what [Step] works out: the answer, and what to store.
 type Outcome struct {
 	Result Result
+	// Err is why there is no answer; then nothing changes. It is an
+	// [*ArgumentError] for a debt that int64 cannot hold, or
+	// [ErrOlderConfiguration].
+	Err    error
 	Change Change
 	Next   Entry // for Write
 	// ToFull is how many ticks after the operation the next state is full.
@@ -73,16 +77,23 @@ func Step(stored Entry, req Request, at Moment) Outcome {
 		return o
 	}
 
-	config, state, changed := o.Result.enter(stored, req, at)
-	changed = o.Result.apply(config, &state, req.Op, at) || changed
-	if !changed || req.Op.ReadOnly() {
+	config, state, entered := o.Result.enter(stored, req, at)
+	if req.Op.Kind == OpReplace && !config.Equal(req.Config) {
+		return Outcome{Err: ErrOlderConfiguration}
+	}
+	changed, err := o.Result.apply(config, &state, req.Op, at)
+	if err != nil {
+		return Outcome{Err: err}
+	}
+	if !changed && !entered || req.Op.ReadOnly() {
 		return o
 	}
 
 	rates := config.rates(at.Tick)
 	o.Next = Entry{config, state}
 	o.ToFull = state.toFull(rates, at.Now)
-	o.Remember = !config.StartsFull() || config.Version() > 0 || !config.Equal(req.Config) || state.overfull(rates)
+	o.Remember = !config.StartsFull() || config.Version() > 0 || !config.Equal(req.Config) ||
+		req.Op.Kind == OpReplace || state.overfull(rates)
 	switch {
 	case o.Remember || !state.full(rates) || at.Lead > 0:
 		o.Change = Write // among clocks that differ, full by one is not full by all
@@ -104,15 +115,20 @@ func (r *Result) enter(stored Entry, req Request, at Moment) (Configuration, Sta
 	state := stored.State
 	corrected := state.believe(at)
 	state.settle(stored.Config.rates(at.Tick), at.Now)
-	if stored.Config.Equal(req.Config) {
+	explicit := req.Op.Kind == OpReplace
+	if stored.Config.Equal(req.Config) && !explicit {
 		return req.Config, state, corrected // which knows its initial tokens too
 	}
 	if !r.rules(stored.Config, req) {
 		return stored.Config, state, corrected
 	}
 	r.Replaced = true
-	next := inherit(&state, stored.Config, req.Config, at.Tick, req.Config.c.inheritance)
-	if req.Config.Version() == 0 {
+	strategy := req.Config.c.inheritance
+	if explicit {
+		strategy = req.Op.Strategy
+	}
+	next := inherit(&state, stored.Config, req.Config, at.Tick, strategy)
+	if req.Config.Version() == 0 && !explicit {
 		next.notMore(req.Config.rates(at.Tick), state.available(stored.Config.rates(at.Tick)))
 	}
 	return req.Config, next, true
@@ -123,7 +139,10 @@ func (r *Result) enter(stored Entry, req Request, at Moment) (Configuration, Sta
 // it.
 func (r *Result) rules(stored Configuration, req Request) bool {
 	declared := req.Config
-	if req.StoredRules || declared.IsZero() {
+	switch {
+	case req.Op.Kind == OpReplace && stored.Equal(declared):
+		return true
+	case declared.IsZero(), req.StoredRules && req.Op.Kind != OpReplace:
 		return false
 	}
 	r.Conflict = stored.Version() > 0 && stored.Version() == declared.Version()
@@ -132,57 +151,50 @@ func (r *Result) rules(stored Configuration, req Request) bool {
 
 // apply does the operation on the settled state and tells whether it changed
 // it.
-func (r *Result) apply(config Configuration, s *State, op Operation, at Moment) (changed bool) {
+func (r *Result) apply(config Configuration, s *State, op Operation, at Moment) (changed bool, err error) {
 	rates := config.rates(at.Tick)
-	refused := false
+	cost, refused := op.Tokens, false
 	switch op.Kind {
 	case OpConsume, OpEstimate:
 		r.Consumed = s.available(rates) >= max(op.Tokens, 1)
 		refused = !r.Consumed
 		if r.Consumed && op.Kind == OpConsume {
-			changed = s.take(rates, op.Tokens)
 			r.Tokens = op.Tokens
 		}
 	case OpConsumeUpTo:
 		available := max(s.available(rates), 0)
 		r.Consumed = available > 0
-		refused = !r.Consumed
+		cost, refused = 1, !r.Consumed // any token would have done
 		r.Tokens = min(available, op.Tokens)
-		changed = s.take(rates, r.Tokens)
-	case OpAdd:
-		for i := range rates {
-			was := s.Levels[i].Tokens
-			rates[i].add(&s.Levels[i], op.Tokens)
-			changed = changed || s.Levels[i].Tokens != was
+	case OpReserve:
+		wait, possible := s.waitFor(rates, max(op.Tokens, 1), at.Now)
+		r.Consumed = possible && at.Tick.span(wait) <= op.LongestWait
+		refused = !r.Consumed
+		if r.Consumed {
+			r.Tokens = op.Tokens
 		}
+	case OpForce:
+		r.Consumed, r.Tokens = true, op.Tokens
+	case OpAdd, OpRefund:
+		changed = s.add(rates, op.Tokens)
+	case OpForceAdd:
+		changed = s.forceAdd(rates, op.Tokens)
 	case OpReset:
-		for i := range rates {
-			changed = changed || s.Levels[i].Tokens != rates[i].capacity
-			s.Levels[i] = Level{Tokens: rates[i].capacity}
-		}
+		changed = s.fill(rates)
+	case OpReplace:
+		changed = true
 	}
-	cost := op.Tokens
-	if op.Kind == OpConsumeUpTo {
-		cost = 1 // any token would have done
+	if r.Tokens > 0 {
+		if err := s.take(rates, r.Tokens); err != nil {
+			return false, err
+		}
+		changed = true
 	}
 	r.describe(config, s, at, cost, refused)
-	return changed
-}
-
-func (s *State) take(rates []rate, n int64) bool {
-	for i := range rates {
-		s.Levels[i].Tokens -= n
+	if r.Tokens > 0 && r.RemainingTokens < 0 {
+		r.Wait = at.Tick.span(s.repaid(rates, at.Now))
 	}
-	return n > 0
-}
-
-func (s *State) overfull(rates []rate) bool {
-	for i := range rates {
-		if s.Levels[i].Tokens > rates[i].capacity {
-			return true
-		}
-	}
-	return false
+	return changed, nil
 }
 
 // stateless answers for the two extremes.
@@ -194,7 +206,7 @@ func stateless(c Configuration, op Operation) Probe {
 		p.NextToken, p.TimeToFull = math.MaxInt64, math.MaxInt64
 	}
 	switch op.Kind {
-	case OpConsume, OpConsumeUpTo, OpEstimate:
+	case OpConsume, OpConsumeUpTo, OpEstimate, OpReserve, OpForce:
 		p.Consumed = c.IsUnlimited()
 		if p.Never = !p.Consumed; p.Never {
 			p.Wait = math.MaxInt64

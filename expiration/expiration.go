@@ -9,6 +9,7 @@ package expiration
 
 import (
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/sluice-go/sluice/bandwidth"
@@ -29,6 +30,9 @@ type Rule struct {
 	// Retention is added to the life of a state that says more than an absent key
 	// would: 0, which is [DefaultRetention], to [Longest].
 	Retention time.Duration
+	// Jitter spreads the expiry of keys: a random part of it is added to each
+	// life, never taken off. 0 to [Longest].
+	Jitter time.Duration
 }
 
 // TimeToFull is the rule that keys live their time-to-full and keep longer.
@@ -39,12 +43,20 @@ func (r Rule) Validate() error {
 	for _, f := range []struct {
 		name string
 		d    time.Duration
-	}{{"keep", r.Keep}, {"retention", r.Retention}} {
+	}{{"keep", r.Keep}, {"retention", r.Retention}, {"jitter", r.Jitter}} {
 		if f.d < 0 || f.d > Longest {
 			return &bandwidth.ArgumentError{Field: f.name, Value: f.d, Allowed: "0 to " + Longest.String()}
 		}
 	}
 	return nil
+}
+
+// Jittered is the rule for one write: its jitter drawn and added to the others.
+func (r Rule) Jittered() Rule {
+	if r.Jitter <= 0 {
+		return r
+	}
+	return Rule{Keep: r.Keep + rand.N(r.Jitter+1), Retention: r.Retention}
 }
 
 // KeepMicros is Keep in microseconds, rounded up.

@@ -77,3 +77,21 @@ func TestExpiryIsNeverEarly(t *testing.T) {
 		t.Errorf("the longest life ends at %d", got)
 	}
 }
+
+func TestC72JitterIsOnlyEverAdded(t *testing.T) {
+	rule := expiration.Rule{Keep: 10 * time.Second, Jitter: 2 * time.Second}
+	shortest, longest := time.Duration(math.MaxInt64), time.Duration(0)
+	for range 1000 {
+		r := rule.Jittered()
+		if r.Jitter != 0 || r.Keep < rule.Keep || r.Keep > rule.Keep+rule.Jitter {
+			t.Fatalf("got %+v", r)
+		}
+		shortest, longest = min(shortest, r.Keep), max(longest, r.Keep)
+	}
+	if longest-shortest < time.Second {
+		t.Errorf("all between %v and %v", shortest, longest)
+	}
+	if plain := expiration.TimeToFull(time.Second); plain.Jittered() != plain {
+		t.Error("a rule without jitter changes")
+	}
+}

@@ -45,6 +45,22 @@ func (r remote) Do(ctx context.Context, op bucket.Operation) (bucket.Result, err
 	return r.under(ctx, r.config, op)
 }
 
+// Replace puts another configuration in force. One without bandwidths has no
+// stored form.
+func (r remote) Replace(ctx context.Context, c bucket.Configuration, strategy bucket.Inheritance) (bucket.Result, error) {
+	if r.err == nil && c.Stateless() {
+		r.err = &bucket.ArgumentError{Field: "configuration", Value: "without bandwidths", Allowed: "one made by NewConfiguration"}
+	}
+	r.config, r.supply = c, nil
+	return r.Do(ctx, bucket.Operation{Kind: bucket.OpReplace, Strategy: strategy})
+}
+
+// Listener hears what happens to tokens.
+func (r remote) Listener() bucket.Listener { return r.manager.listener }
+
+// Waiters counts those who wait for buckets of the manager.
+func (r remote) Waiters() *bucket.Waiters { return &r.manager.waiters }
+
 // supplied tries what is stored, and asks for a configuration only if nothing
 // is.
 func (r remote) supplied(ctx context.Context, op bucket.Operation) (bucket.Result, error) {

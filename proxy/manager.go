@@ -26,6 +26,8 @@ type Manager struct {
 	timeout     time.Duration
 	storedRules bool
 	observer    Observer
+	listener    bucket.Listener
+	waiters     bucket.Waiters
 	nonBlocking bool // the backend never blocks
 	closed      atomic.Bool
 }
@@ -75,6 +77,25 @@ func WithTimeout(d time.Duration) Option {
 func WithStoredRules() Option {
 	return func(m *Manager) error {
 		m.storedRules = true
+		return nil
+	}
+}
+
+// WithMaxWaiters bounds how many callers may be in Wait at a time, over all
+// buckets of the manager; others get bucket.ErrTooManyWaiters at once. The
+// default is no bound.
+func WithMaxWaiters(n int) Option {
+	return func(m *Manager) error { return m.waiters.SetMost(n) }
+}
+
+// WithListener sets who hears what happens to the tokens of all buckets of the
+// manager; the default is nobody.
+func WithListener(l bucket.Listener) Option {
+	return func(m *Manager) error {
+		if isNil(l) {
+			return &bucket.ArgumentError{Field: "listener", Value: "nil", Allowed: "a listener"}
+		}
+		m.listener = l
 		return nil
 	}
 }
@@ -209,6 +230,7 @@ func (m *Manager) do(ctx context.Context, charge Charge, mayLack bool) (bucket.R
 	c := calls.Get().(*call)
 	defer calls.Put(c)
 	c.charge[0], c.result[0] = charge, bucket.Result{}
+	c.charge[0].Rule = charge.Rule.Jittered()
 	c.decision[0] = Decision{Charges: c.charge[:], Results: c.result[:]}
 	d := &c.decision[0]
 

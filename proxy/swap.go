@@ -99,6 +99,9 @@ func Resolve(ctx context.Context, s Store, c Codec, charge *Charge, stored Store
 		if lost {
 			notes |= StateLost
 		}
+		if o.Err != nil {
+			return bucket.Result{}, notes, o.Err
+		}
 		if o.Change == bucket.Keep {
 			return o.Result, notes, nil
 		}
@@ -137,7 +140,7 @@ func Decide(c Codec, charge *Charge, stored Stored) (o bucket.Outcome, lost bool
 	}
 	stored.At.Tick = bucket.Microsecond
 	o = bucket.Step(entry, charge.Request, stored.At)
-	if lost && o.Change == bucket.Keep && !charge.Op.ReadOnly() {
+	if lost && o.Err == nil && o.Change == bucket.Keep && !charge.Op.ReadOnly() {
 		o.Change = bucket.Delete
 	}
 	return o, lost, nil

@@ -20,6 +20,9 @@ type Answer struct {
 	Existed, Replaced, Conflict bool
 	Effect
 
+	// Err tells that there is no answer, and nothing changes.
+	Err bool
+
 	// Refused tells that the tokens were asked for in vain.
 	Refused bool
 	// Strategy is how tokens passed to the declared configuration if Replaced.
@@ -43,7 +46,7 @@ type Effect struct {
 }
 
 // apply carries out the operation and tells whether any tokens changed.
-func (a *Answer) apply(s *state, op bucket.Operation) (*state, bool) {
+func (a *Answer) apply(b *Bucket, s *state, op bucket.Operation, present *big.Int) (*state, bool) {
 	n, available := big.NewInt(op.Tokens), s.available()
 	switch op.Kind {
 	case bucket.OpConsume, bucket.OpEstimate, bucket.OpConsumeUpTo:
@@ -59,7 +62,35 @@ func (a *Answer) apply(s *state, op bucket.Operation) (*state, bool) {
 		granted := minimum(n, available)
 		a.Tokens = granted.Int64()
 		return s.each(func(lv level) level { return lv.plus(new(big.Int).Neg(granted)) })
-	case bucket.OpAdd:
+	case bucket.OpReserve:
+		a.asked = maximum(n, one)
+		possible := true
+		for _, lv := range s.levels {
+			possible = possible && a.asked.Cmp(maximum(lv.capacity, lv.tokens())) <= 0
+		}
+		wait := b.duration(s.longest(b, present, func(level) *big.Int { return a.asked }))
+		if a.Refused = !possible || wait > op.LongestWait; a.Refused {
+			return s, false
+		}
+		a.Consumed, a.Tokens = true, op.Tokens
+		return a.take(s, n)
+	case bucket.OpForce:
+		a.Consumed, a.Tokens = true, op.Tokens
+		return a.take(s, n)
+	case bucket.OpForceAdd:
+		return s.each(func(lv level) level {
+			more := lv.plus(n)
+			if more.tokens().Cmp(greatest) > 0 {
+				return newLevel(lv.limit, greatest)
+			}
+			if more.atCapacity() {
+				return newLevel(lv.limit, more.tokens())
+			}
+			return more
+		})
+	case bucket.OpReplace:
+		return s, true
+	case bucket.OpAdd, bucket.OpRefund:
 		return s.each(func(lv level) level {
 			more := lv.plus(n)
 			switch {
@@ -78,6 +109,15 @@ func (a *Answer) apply(s *state, op bucket.Operation) (*state, bool) {
 	}
 }
 
+// take takes tokens whether they are there or not, as far as a debt is kept.
+func (a *Answer) take(s *state, n *big.Int) (*state, bool) {
+	next, changed := s.each(func(lv level) level { return lv.plus(new(big.Int).Neg(n)) })
+	for _, lv := range next.levels {
+		a.Err = a.Err || lv.tokens().Cmp(least) < 0
+	}
+	return next, changed
+}
+
 // describe tells how things stand after the operation.
 func (a *Answer) describe(b *Bucket, s *state, present *big.Int) {
 	a.Configuration = s.config
@@ -90,6 +130,9 @@ func (a *Answer) describe(b *Bucket, s *state, present *big.Int) {
 		if a.Held[i] < a.Held[a.Deciding] {
 			a.Deciding = i
 		}
+	}
+	if a.Tokens > 0 && a.RemainingTokens < 0 {
+		a.Wait = b.duration(s.longest(b, present, func(level) *big.Int { return zero }))
 	}
 	if !a.Refused {
 		return

@@ -88,10 +88,16 @@ func (b *Bucket) Do(req bucket.Request, rule expiration.Rule, now int64) Answer 
 	}
 	present := b.instant(now)
 	s, unlike := b.enter(&a, req, present)
-	s, changed := a.apply(s, req.Op)
+	if req.Op.Kind == bucket.OpReplace && !s.config.Equal(req.Config) {
+		return Answer{Err: true}
+	}
+	s, changed := a.apply(b, s, req.Op, present)
+	if a.Err {
+		return Answer{Err: true}
+	}
 	a.describe(b, s, present)
 	if !req.Op.ReadOnly() && (changed || unlike) {
-		b.write(&a, s, req.Config, rule, now)
+		b.write(&a, s, req, rule, now)
 	}
 	return a
 }
@@ -107,8 +113,10 @@ func (b *Bucket) enter(a *Answer, req bucket.Request, present *big.Int) (s *stat
 	was, declared := b.stored.config, req.Config
 	s = b.settled(present)
 	a.Crossed, a.Ahead, a.Clamped = b.crossed(s), s.last.Cmp(present) > 0, b.clamps(present)
+	explicit := req.Op.Kind == bucket.OpReplace
 	switch {
-	case declared.IsZero() || req.StoredRules && !declared.Equal(was):
+	case explicit && declared.Equal(was):
+	case declared.IsZero() || !explicit && req.StoredRules && !declared.Equal(was):
 		return s, a.Clamped
 	case declared.Equal(was):
 		s.config = declared // the same but for how a new bucket starts
@@ -120,10 +128,13 @@ func (b *Bucket) enter(a *Answer, req bucket.Request, present *big.Int) (s *stat
 		return s, a.Clamped
 	}
 	a.Replaced = true
-	if declared.Version() > 0 {
+	switch {
+	case explicit:
+		a.Strategy = req.Op.Strategy
+	case declared.Version() > 0:
 		a.Strategy = b.Strategies[declared]
 	}
-	return b.converted(s, declared, a.Strategy), true
+	return b.converted(s, declared, a.Strategy, explicit), true
 }
 
 // settled is the stored bucket with all that it has earned until now. A present
@@ -159,14 +170,15 @@ func (b *Bucket) born(c bucket.Configuration, at *big.Int) *state {
 }
 
 // write stores the state, or forgets the key where that says the same.
-func (b *Bucket) write(a *Answer, s *state, declared bucket.Configuration, rule expiration.Rule, now int64) {
+func (b *Bucket) write(a *Answer, s *state, req bucket.Request, rule expiration.Rule, now int64) {
 	full, credit := true, false
 	for _, lv := range s.levels {
 		full = full && lv.grains.Cmp(lv.full) == 0
 		credit = credit || lv.grains.Cmp(lv.full) > 0
 	}
 	b.stored, b.gone = s, false
-	b.remember = credit || s.config.Version() > 0 || !s.config.StartsFull() || !s.config.Equal(declared)
+	b.remember = credit || s.config.Version() > 0 || !s.config.StartsFull() || !s.config.Equal(req.Config) ||
+		req.Op.Kind == bucket.OpReplace
 	if full && !b.remember && b.Lead == 0 {
 		a.Change = bucket.Delete
 		b.gone = !b.Local

@@ -8,7 +8,7 @@ import (
 )
 
 // converted is the settled bucket under another configuration.
-func (b *Bucket) converted(s *state, to bucket.Configuration, strategy bucket.Inheritance) *state {
+func (b *Bucket) converted(s *state, to bucket.Configuration, strategy bucket.Inheritance, explicit bool) *state {
 	next := b.born(to, s.last)
 	if strategy == bucket.Reset {
 		return next
@@ -21,7 +21,7 @@ func (b *Bucket) converted(s *state, to bucket.Configuration, strategy bucket.In
 			next.levels[i] = newLevel(fresh.limit, minimum(fresh.tokens(), available))
 		}
 	}
-	if to.Version() == 0 {
+	if to.Version() == 0 && !explicit {
 		next.withhold(available)
 	}
 	return next

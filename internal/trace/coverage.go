@@ -12,8 +12,9 @@ import (
 type Coverage struct {
 	Name               string
 	Seed               uint64
+	Errors             int // debts beyond int64, and replacements that a version forbids
 	Traces, Operations int
-	ByKind             [bucket.OpRemove + 1]int
+	ByKind             [bucket.OpReplace + 1]int
 	ByBandwidths       [bucket.MaxBandwidths + 1]int // of the configuration in force
 
 	// Takes, whole or as far as there was something.
@@ -91,7 +92,7 @@ func (c *Coverage) count(last, step *Step, a *model.Answer) {
 func (c Coverage) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d operations in %d traces, seed %d\n ", c.Name, c.Operations, c.Traces, c.Seed)
-	for kind := bucket.OpConsume; kind <= bucket.OpRemove; kind++ {
+	for kind := bucket.OpConsume; kind <= bucket.OpReplace; kind++ {
 		fmt.Fprintf(&b, " %s %d", kind, c.ByKind[kind])
 	}
 	b.WriteString("\n  bandwidths:")

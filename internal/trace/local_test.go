@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -45,6 +46,9 @@ type localMethods interface {
 	consumeUpTo(n int64) (bucket.Probe, error)
 	estimate(n int64) (bucket.Probe, error)
 	add(n int64) (available int64, err error)
+	force(n int64) (bucket.Probe, error)
+	forceAdd(n int64) (available int64, err error)
+	reserve(n int64, longest time.Duration) (*bucket.Reservation, error)
 	reset() error
 	inspect() (bucket.Snapshot, error)
 }
@@ -74,12 +78,39 @@ func (l *localTarget) Do(req bucket.Request, _ expiration.Rule, now int64) (buck
 		if available != p.RemainingTokens {
 			err = fmt.Errorf("add tells %d available, inspect %d", available, p.RemainingTokens)
 		}
+	case bucket.OpForceAdd:
+		var available int64
+		available, err = l.forceAdd(n)
+		p, err = l.seen(err)
+		if available != p.RemainingTokens {
+			err = fmt.Errorf("force-add tells %d available, inspect %d", available, p.RemainingTokens)
+		}
+	case bucket.OpForce:
+		p, err = l.force(n)
+	case bucket.OpReserve:
+		p, err = l.reserved(n, req.Op.LongestWait)
 	case bucket.OpReset:
 		p, err = l.seen(l.reset())
 	default:
 		p, err = l.seen(nil)
 	}
 	return bucket.Result{Probe: p, Existed: true}, err
+}
+
+// reserved is the answer to a reservation; a refusal is that of the same cost.
+func (l *localTarget) reserved(n int64, longest time.Duration) (bucket.Probe, error) {
+	r, err := l.reserve(n, longest)
+	if errors.Is(err, bucket.ErrNever) || errors.Is(err, bucket.ErrTooLate) {
+		p, err := l.estimate(n)
+		if err == nil && p.Consumed {
+			err = fmt.Errorf("refused to reserve what is there")
+		}
+		return p, err
+	}
+	if err != nil {
+		return bucket.Probe{}, err
+	}
+	return r.Probe, nil
 }
 
 func (l *localTarget) seen(err error) (bucket.Probe, error) {
@@ -130,6 +161,20 @@ func (d direct) estimate(n int64) (bucket.Probe, error) { return d.Estimate(n), 
 func (d direct) add(n int64) (int64, error)             { return d.Add(n), nil }
 func (d direct) inspect() (bucket.Snapshot, error)      { return d.Inspect(), nil }
 
+func (d direct) forceAdd(n int64) (int64, error) { return d.ForceAdd(n), nil }
+
+func (d direct) force(n int64) (bucket.Probe, error) {
+	p := d.Force(n)
+	if p.Never {
+		return p, errors.New("a debt beyond int64")
+	}
+	return p, nil
+}
+
+func (d direct) reserve(n int64, longest time.Duration) (*bucket.Reservation, error) {
+	return d.Reserve(n, longest)
+}
+
 func (d direct) reset() error {
 	d.Reset()
 	return nil
@@ -154,3 +199,11 @@ func (s shared) add(n int64) (int64, error) { return s.Add(context.Background(),
 func (s shared) reset() error               { return s.Reset(context.Background()) }
 
 func (s shared) inspect() (bucket.Snapshot, error) { return s.Inspect(context.Background()) }
+
+func (s shared) force(n int64) (bucket.Probe, error) { return s.Force(context.Background(), n) }
+
+func (s shared) forceAdd(n int64) (int64, error) { return s.ForceAdd(context.Background(), n) }
+
+func (s shared) reserve(n int64, longest time.Duration) (*bucket.Reservation, error) {
+	return s.Reserve(context.Background(), n, longest)
+}

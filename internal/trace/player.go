@@ -68,6 +68,13 @@ func (p *player) play(step Step) error {
 	}
 	want := p.model.Do(step.Req, step.Rule, step.Now)
 	got, err := p.target.Do(step.Req, step.Rule, step.Now)
+	if want.Err {
+		p.coverage.Errors++
+		if p.promise = (promise{}); err == nil {
+			return fmt.Errorf("an answer in place of an error")
+		}
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("error: %w", err)
 	}
@@ -103,7 +110,7 @@ func (p *player) hold(step Step, got *bucket.Result, want *model.Answer) error {
 	}
 	// A read does not settle what it saw, so it promises nothing.
 	p.promise = promise{}
-	if !want.Refused || want.Never || step.Req.Op.ReadOnly() {
+	if !want.Refused || want.Never || step.Req.Op.ReadOnly() || step.Req.Op.Kind == bucket.OpReserve {
 		return nil
 	}
 	if got.Wait <= 0 {

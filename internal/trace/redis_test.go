@@ -91,14 +91,23 @@ func (r *redisTarget) Do(req bucket.Request, rule expiration.Rule, now int64) (b
 	d := decision(r.key, req, rule)
 	r.turn++
 	r.backends[r.turn%2].Do(context.Background(), d)
-	r.steps.Add(1)
-	if d[0].Notes&proxy.HandedOver != 0 {
-		r.handed.Add(1)
+	if !neverAScripts(req.Op) {
+		r.steps.Add(1)
+		if d[0].Notes&proxy.HandedOver != 0 {
+			r.handed.Add(1)
+		}
 	}
 	if d[0].Notes&proxy.StateLost != 0 {
 		return d[0].Results[0], fmt.Errorf("a state was taken for damaged")
 	}
 	return d[0].Results[0], d[0].Err
+}
+
+// neverAScripts tells what is not left to scripts by design: conversions, and
+// forcing more tokens than a double holds.
+func neverAScripts(op bucket.Operation) bool {
+	forced := op.Kind == bucket.OpForce || op.Kind == bucket.OpForceAdd
+	return op.Kind == bucket.OpReplace || forced && op.Tokens >= 1<<53
 }
 
 func (r *redisTarget) Forget() error {

@@ -75,7 +75,7 @@ func (s *stepTarget) Do(req bucket.Request, rule expiration.Rule, now int64) (bu
 			return o.Result, fmt.Errorf("wrote a state that is not valid: %+v", s.entry.State)
 		}
 	}
-	return o.Result, nil
+	return o.Result, o.Err
 }
 
 func (s *stepTarget) Forget() error {

@@ -126,6 +126,16 @@ func (a *author) request() bucket.Request {
 
 func (a *author) operation() bucket.Operation {
 	switch p := a.r.Float64(); {
+	case p < 0.06:
+		return bucket.Operation{Kind: bucket.OpReserve, Tokens: a.cost(), LongestWait: a.longestWait()}
+	case p < 0.10:
+		return bucket.Operation{Kind: bucket.OpForce, Tokens: a.cost()}
+	case p < 0.13:
+		return bucket.Operation{Kind: bucket.OpForceAdd, Tokens: a.cost()}
+	case p < 0.16 && !a.subject.Local:
+		return bucket.Operation{Kind: bucket.OpRefund, Tokens: a.cost()}
+	case p < 0.18 && !a.subject.Local && !a.invisible:
+		return bucket.Operation{Kind: bucket.OpReplace, Strategy: bucket.Inheritance(a.r.IntN(4))}
 	case p < 0.52:
 		return bucket.Operation{Kind: bucket.OpConsume, Tokens: a.cost()}
 	case p < 0.66:
@@ -174,6 +184,24 @@ func (a *author) cost() int64 {
 		return 1 + a.r.Int64N(max(held, 1))
 	default:
 		return pick(a.r, awkwardCounts)
+	}
+}
+
+// longestWait is at or beside a wait that matters.
+func (a *author) longestWait() time.Duration {
+	switch a.r.IntN(6) {
+	case 0:
+		return 0
+	case 1:
+		return math.MaxInt64
+	case 2:
+		return a.answer.Wait
+	case 3:
+		return max(a.answer.Wait-1, 0)
+	case 4:
+		return a.answer.TimeToFull
+	default:
+		return time.Duration(logUniform(a.r, int64(year)))
 	}
 }
 

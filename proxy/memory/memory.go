@@ -107,14 +107,14 @@ func (b *Backend) Do(_ context.Context, ds []proxy.Decision) {
 			ds[i].Err = proxy.ErrClosed
 			continue
 		}
-		*result = b.decide(charge)
+		*result, ds[i].Err = b.decide(charge)
 	}
 	b.sweepSome()
 }
 
 // decide finds or makes the entry of a key and applies the charge to it. It
 // starts anew where another call made or dropped the entry at the same time.
-func (b *Backend) decide(c *proxy.Charge) bucket.Result {
+func (b *Backend) decide(c *proxy.Charge) (bucket.Result, error) {
 	s := &b.shards[maphash.String(b.seed, c.Key)%shardCount]
 	for {
 		e := s.find(c.Key)
@@ -122,23 +122,23 @@ func (b *Backend) decide(c *proxy.Charge) bucket.Result {
 			now := b.clock()
 			o := step(bucket.Entry{}, c, now)
 			if o.Change != bucket.Write || s.insert(c.Key, newEntry(o, c, now)) {
-				return o.Result
+				return o.Result, o.Err
 			}
 			continue
 		}
-		if result, ok := b.apply(s, e, c); ok {
-			return result
+		if result, err, ok := b.apply(s, e, c); ok {
+			return result, err
 		}
 	}
 }
 
 // apply decides on an entry under its lock. The clock is read inside, so that
 // instants arrive in order. It is false if the entry was dropped meanwhile.
-func (b *Backend) apply(s *shard, e *entry, c *proxy.Charge) (bucket.Result, bool) {
+func (b *Backend) apply(s *shard, e *entry, c *proxy.Charge) (_ bucket.Result, err error, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.dropped {
-		return bucket.Result{}, false
+		return bucket.Result{}, nil, false
 	}
 	now := b.clock()
 	stored := e.bucket
@@ -153,7 +153,7 @@ func (b *Backend) apply(s *shard, e *entry, c *proxy.Charge) (bucket.Result, boo
 		e.dropped = true
 		s.remove(c.Key, e)
 	}
-	return o.Result, true
+	return o.Result, o.Err, true
 }
 
 func step(stored bucket.Entry, c *proxy.Charge, now int64) bucket.Outcome {

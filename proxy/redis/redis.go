@@ -118,6 +118,10 @@ func (b *Backend) call(c *proxy.Charge) (call Call, ok bool) {
 	case c.Op.ReadOnly():
 		call, _ = b.clock.call(b.clock.script("read.lua"), c.Key)
 		return call, true
+	case c.Op.Kind == bucket.OpReplace:
+		return Call{}, false // rare, and conversions are Go's
+	case c.Op.Tokens >= exactDouble && (c.Op.Kind == bucket.OpForce || c.Op.Kind == bucket.OpForceAdd):
+		return Call{}, false
 	case c.Config.IsZero():
 		return b.apply(c, &plan{})
 	}
@@ -135,6 +139,7 @@ func (b *Backend) call(c *proxy.Charge) (call Call, ok bool) {
 
 var applyNames = map[bucket.Kind]string{
 	bucket.OpConsume: "take", bucket.OpConsumeUpTo: "upto", bucket.OpAdd: "add", bucket.OpReset: "reset",
+	bucket.OpForce: "force", bucket.OpForceAdd: "force-add", bucket.OpReserve: "reserve", bucket.OpRefund: "add",
 }
 
 // apply is a call of the general script.
@@ -146,11 +151,13 @@ func (b *Backend) apply(c *proxy.Charge, p *plan) (Call, bool) {
 		stored = "1"
 	}
 	return b.clock.call(b.clock.script("apply.lua"), c.Key,
-		applyNames[c.Op.Kind], p.bytes, p.birth, tokens(c.Op), keep, retention, otherwise, stored)
+		applyNames[c.Op.Kind], p.bytes, p.birth, tokens(c.Op), keep, retention, otherwise, stored,
+		decimal(int64(min(c.Op.LongestWait/time.Microsecond, exactDouble-1))))
 }
 
 // tokens is the count of an operation as scripts get it. One beyond a double is
-// more than any bucket there holds or lacks, and so is the greatest that is not.
+// more than any bucket there holds or lacks, and so is the greatest that is not;
+// only what is forced would tell the difference.
 func tokens(op bucket.Operation) string { return decimal(min(op.Tokens, exactDouble-1)) }
 
 // lives is what a key lives longer than its time-to-full, and longer still if it
@@ -233,7 +240,7 @@ func (b *Backend) conclude(ctx context.Context, d *proxy.Decision, call *Call) {
 	case lost:
 		b.replaceLost(ctx, d)
 	default:
-		d.Results[0] = o.Result
+		d.Results[0], d.Err = o.Result, o.Err
 	}
 }
 

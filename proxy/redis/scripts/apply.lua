@@ -8,7 +8,7 @@
 -- of a new bucket's bytes ('' if only the caller can make one), tokens, what a
 -- key lives longer than its time-to-full, how much longer a state of the declared
 -- configuration (0 if it says no more than an absent key), and one of any other,
--- '1' if a stored configuration rules
+-- '1' if a stored configuration rules, the longest wait of a reservation
 --
 -- The reply is as in the short script, and so are the limits of a double. Here
 -- they are checked for the stored configuration too.
@@ -66,17 +66,30 @@ if corrected then last = now + lead end
 {{- end}}
 for i, b in ipairs(bandwidths) do
 	b.tokens, b.rem = v[at + 2 * i - 1], v[at + 2 * i]
-	if b.tokens % 1 ~= 0 or b.tokens < 0 or b.tokens > b.capacity or
-		b.rem % 1 ~= 0 or b.rem < 0 or b.rem >= (b.phase and 1 or b.den) then
+	if b.tokens % 1 ~= 0 or b.tokens >= exact or b.rem % 1 ~= 0 or b.rem < 0 or b.rem >= (b.phase and 1 or b.den) then
 		return {now, seen, 1}
 	end
 end
 
--- How many ticks of refill, times num, are missing to a full bandwidth.
-local function need(b)
+-- In debt, more is missing than a configuration alone can tell: whether that
+-- is still exact.
+local function owes_too_much(b, tokens)
+	return tokens <= -exact or
+		math.ceil((b.capacity - tokens) / b.step) * b.den + 2 * b.num + b.den >= exact
+end
+for _, b in ipairs(bandwidths) do
+	if b.tokens < 0 and owes_too_much(b, b.tokens) then return {now, seen, 1} end
+end
+
+-- How many ticks of refill, times num, are missing to so many tokens.
+local function need(b, tokens)
 	if b.phase then b.rem = (last - b.phase) % b.den end
-	local lack = b.capacity - b.tokens + b.step - 1
+	local lack = tokens - b.tokens + b.step - 1
 	return (lack - lack % b.step) / b.step * b.den - b.rem
+end
+local function wait(b, tokens)
+	local ticks = need(b, tokens) + b.num - 1
+	return (ticks - ticks % b.num) / b.num
 end
 
 -- Settle: what has been earned from last to now.
@@ -84,7 +97,7 @@ local elapsed = now - last
 for _, b in ipairs(bandwidths) do
 	if elapsed > 0 and b.tokens < b.capacity then
 		local gain = elapsed * b.num
-		if gain >= need(b) then
+		if gain >= need(b, b.capacity) then
 			b.tokens, b.rem = b.capacity, 0
 		else
 			gain = b.rem + gain
@@ -95,52 +108,67 @@ for _, b in ipairs(bandwidths) do
 end
 if elapsed > 0 then last = now end
 
--- Decide: by how much the tokens change, or to what.
-local available, full = exact, true
+-- Decide how many tokens to take or to give; the latter goes up to the capacity
+-- unless it is forced.
+local available, full, over = exact, true, false
 for _, b in ipairs(bandwidths) do
 	available = math.min(available, b.tokens)
 	full = full and b.tokens == b.capacity
 end
-local changed = corrected or not seen and not full
-if op == 'take' or op == 'upto' then
-	if op == 'upto' then n = math.min(n, available) end
-	if n > 0 and n <= available then
-		for _, b in ipairs(bandwidths) do b.tokens = b.tokens - n end
-		changed = true
-	end
-elseif not full then -- 'add' or 'reset'
+local take = 0
+if op == 'take' then
+	if n <= available then take = n end
+elseif op == 'upto' then
+	take = math.max(math.min(n, available), 0)
+elseif op == 'force' then
+	take = n
+elseif op == 'reserve' then
+	take = n
 	for _, b in ipairs(bandwidths) do
-		if op == 'reset' or n >= b.capacity - b.tokens then
-			b.tokens, b.rem = b.capacity, 0
-		else
-			b.tokens = b.tokens + n
-		end
+		local due = b.tokens < n and wait(b, n) + math.max(-elapsed, 0) or 0
+		if n > math.max(b.capacity, b.tokens) or due > tonumber(ARGV[9]) then take = 0 end
 	end
-	changed = true
+end
+
+local changed = corrected or not seen and not full
+for _, b in ipairs(bandwidths) do
+	local was = b.tokens
+	if take > 0 then
+		b.tokens = was - take
+		if b.tokens < 0 and owes_too_much(b, b.tokens) then return {now, seen, 1} end
+	elseif op == 'force-add' then
+		b.tokens = was + n
+		if b.tokens >= exact then return {now, seen, 1} end
+	elseif op == 'reset' then
+		b.tokens = b.capacity
+	elseif op == 'add' and was < b.capacity then
+		b.tokens = n >= b.capacity - was and b.capacity or was + n
+	end
+	if b.tokens >= b.capacity then b.rem = 0 end
+	changed = changed or b.tokens ~= was
+	over = over or b.tokens > b.capacity
 end
 if not changed then return {now, seen} end
+if over then retention = tonumber(ARGV[7]) end
 
 -- Write, with a time to live of at least the time to full. A full bucket that
 -- says no more than an absent key is forgotten, unless clocks differ: full by one
 -- is not full by all.
-local wait = 0
+local longest = 0
 local state = {last}
 for _, b in ipairs(bandwidths) do
-	if b.tokens < b.capacity then
-		local ticks = need(b) + b.num - 1
-		wait = math.max(wait, (ticks - ticks % b.num) / b.num)
-	end
+	if b.tokens < b.capacity then longest = math.max(longest, wait(b, b.capacity)) end
 	state[#state + 1] = b.tokens
 	state[#state + 1] = b.phase and 0 or b.rem
 end
 {{- if not .ClientClock}}
-if wait == 0 and retention == 0 then
+if longest == 0 and retention == 0 then
 	if seen then redis.call('DEL', KEYS[1]) end
 	return {now, seen}
 end
 {{- end}}
-if wait > 0 and elapsed < 0 then wait = wait - elapsed end
-local life = wait + keep + retention + begun + 999
+if longest > 0 and elapsed < 0 then longest = longest - elapsed end
+local life = longest + keep + retention + begun + 999
 if life >= exact then return {now, seen, 1} end
 redis.call('SET', KEYS[1], kept .. cmsgpack.pack(unpack(state)), 'PX',
 	string.format('%.0f', (life - life % 1000) / 1000))

@@ -1,3 +1,8 @@
+{{- /* The greatest number reached for a bandwidth in debt, rounded up. */ -}}
+{{define "owed" -}}
+{{if .Interval}}((c{{.I}} - t{{.I}}) / -rate{{.I}} + 2) * {{if .Aligned}}-{{end}}den{{.I}} + c{{.I}} - t{{.I}} - rate{{.I}}
+{{- else}}(c{{.I}} - t{{.I}} + 1) * den{{.I}} + 2 * rate{{.I}}{{end}}
+{{- end -}}
 #!lua
 -- Takes tokens, all or none: the script of nearly every call, so it is
 -- generated for each shape of configuration, with local variables in place of
@@ -11,8 +16,9 @@
 -- The reply is the instant and the bytes seen; Go repeats the decision from
 -- them and explains it. A third value hands the decision to compare-and-swap:
 -- another configuration, damage, or numbers that a double might round. Go has
--- checked that what follows from the configuration alone stays below 2^53;
--- comparisons with need are safe because rounding is monotone.
+-- checked that what follows from the configuration alone stays below 2^53, and a
+-- debt is checked here; comparisons with need are safe because rounding is
+-- monotone.
 {{template "clock" .}}
 local config = ARGV[1]
 local seen = redis.call('GET', KEYS[1])
@@ -28,7 +34,7 @@ local _, _{{if .Versioned}}, _{{end}}
 {{- range .Bandwidths}}{{if .Named}}, _{{end}}, c{{.I}}, rate{{.I}}, den{{.I}}{{if .Aligned}}, phase{{.I}}{{end}}{{end}}
 {{- ""}}, last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}} = cmsgpack.unpack(string.sub(bytes, 2))
 if config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}}) ~= bytes or last >= 2^53 - 2^51 or last <= 2^51 - 2^53
-{{- range .Bandwidths}} or r{{.I}} < 0 or r{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or t{{.I}} < 0 or t{{.I}} > c{{.I}}{{end}} then
+{{- range .Bandwidths}} or r{{.I}} < 0 or r{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or t{{.I}} >= 2^53 or t{{.I}} < 0 and {{template "owed" .}} >= 2^53{{end}} then
 	return {now, seen, 1}
 end
 if not seen then last = now end
@@ -79,6 +85,7 @@ local n = tonumber(ARGV[3])
 if {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} >= n{{end}} then
 {{- range .Bandwidths}}
 	t{{.I}} = t{{.I}} - n
+	if t{{.I}} > c{{.I}} and ARGV[5] == '0' then return {now, seen, 1} end -- credit is to be remembered
 {{- end}}
 elseif {{if .ClientClock}}not corrected and ({{end}}seen or {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} == c{{.I}}{{end}}{{if .ClientClock}}){{end}} then
 	return {now, seen}
@@ -102,6 +109,9 @@ if t{{.I}} < c{{.I}} then
 end
 {{- end}}
 if elapsed < 0 and full > 0 then full = full - elapsed end
+{{- if not .ClientClock}}
+if full == 0 and ARGV[5] == '0' then return {now, seen, 1} end -- credit is used up: to be deleted
+{{- end}}
 local life = full + ARGV[4] + ARGV[5] + begun + 999
 if life >= 2^53 then return {now, seen, 1} end
 redis.call('SET', KEYS[1], config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, {{if .Aligned}}0{{else}}r{{.I}}{{end}}{{end}}), 'PX', string.format('%.0f', (life - life % 1000) / 1000))
