@@ -102,13 +102,8 @@ func (l Life) Until(now int64) int64 {
 	return at
 }
 
-// Millis is the life in milliseconds as a store needs it that counts from the
-// whole millisecond of its own clock, now in microseconds: rounded up, and
-// late enough that the key outlives now plus the life. It is at least 1.
-func (l Life) Millis(now int64) int64 {
-	begun := (now%1000 + 1000) % 1000
-	return max(1, add(int64(l), begun+999)/1000)
-}
+// Millis is the life in milliseconds, rounded up, and at least 1.
+func (l Life) Millis() int64 { return max(1, add(int64(l), 999)/1000) }
 
 func micros(d time.Duration) int64 {
 	us := int64(d / time.Microsecond)

@@ -51,7 +51,7 @@ var mutants = []mutant{
 
 	{"script: remainder dropped", "proxy/redis/scripts/take.lua", "\t\tr{{.I}} = gain % den{{.I}}\n", "\t\tr{{.I}} = 0\n", scripts},
 	{"script: write on refusal", "proxy/redis/scripts/take.lua", "not corrected and ({{end}}seen or ", "not corrected and ({{end}}", scripts},
-	{"script: time to live too short", "proxy/redis/scripts/take.lua", "ARGV[5] + begun + 999", "ARGV[5] + begun - 999999", scripts},
+	{"script: time to live too short", "proxy/redis/scripts/take.lua", "ARGV[5] + 999", "ARGV[5] - 999999", scripts},
 	{"script: not all bandwidths asked", "proxy/redis/scripts/take.lua", "{{if $i}} and {{end}}t{{.I}} >= n{{end}} then", "{{if $i}} or {{end}}t{{.I}} >= n{{end}} then", scripts},
 	{"script: instant moved back", "proxy/redis/scripts/take.lua", "if elapsed > 0 then last = now end", "last = now", scripts},
 	{"script: aligned phase stored", "proxy/redis/scripts/take.lua", "{{if .Aligned}}0{{else}}r{{.I}}{{end}}", "r{{.I}}", scripts},
@@ -59,7 +59,7 @@ var mutants = []mutant{
 	{"general script: add passes capacity", "proxy/redis/scripts/apply.lua", "n >= b.capacity - was and b.capacity or was + n", "was + n", scripts},
 	{"general script: up to goes into debt", "proxy/redis/scripts/apply.lua", "take = math.max(math.min(n, available), 0)", "take = n", scripts},
 	{"general script: full bucket kept", "proxy/redis/scripts/apply.lua", "if seen then redis.call('DEL', KEYS[1]) end", "", deletes},
-	{"general script: retention ignored", "proxy/redis/scripts/apply.lua", "longest + keep + retention + begun", "longest + keep + begun", scripts},
+	{"general script: retention ignored", "proxy/redis/scripts/apply.lua", "longest + keep + retention + 999", "longest + keep + 999", scripts},
 	{"a corrected clock not written", "bucket/step.go", "return req.Config, state, corrected //", "return req.Config, state, false //", arithmetic},
 	{"credit forgotten when full", "bucket/step.go", "req.Op.Kind == OpReplace || state.overfull(rates)", "req.Op.Kind == OpReplace", arithmetic},
 	{"reservation however late", "bucket/step.go", "possible && at.Tick.span(wait) <= op.LongestWait", "possible && wait >= 0", arithmetic},
@@ -68,5 +68,5 @@ var mutants = []mutant{
 	{"general script: reservation however late", "proxy/redis/scripts/apply.lua", "or due > tonumber(ARGV[9]) then", "then", scripts},
 	{"general script: credit not remembered", "proxy/redis/scripts/apply.lua", "if over then retention = tonumber(ARGV[7]) end", "", scripts},
 	{"swap: whatever is there", "proxy/redis/scripts/swap.lua", "if seen ~= (ARGV[1] == '1' and ARGV[2]) then", "if false then", []string{"./proxy/redis", "-run", "C11|C36"}},
-	{"swap: no time to live", "proxy/redis/scripts/swap.lua", "redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])", "redis.call('SET', KEYS[1], ARGV[3])", swap},
+	{"swap: no time to live", "proxy/redis/scripts/swap.lua", "redis.call('SET', KEYS[1], ARGV[3], '{{template \"expire\" .}}', ARGV[4])", "redis.call('SET', KEYS[1], ARGV[3])", swap},
 }

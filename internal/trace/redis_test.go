@@ -128,7 +128,7 @@ func (r *redisTarget) Check(e model.Effect, _ int64) error {
 		}
 	case bucket.Write:
 		ttl := r.client.Do(context.Background(), "pttl", r.key).Val().(int64)
-		want := expiration.Life(e.Life).Longer(999).Millis(0)
+		want := expiration.Life(e.Life).Longer(999).Millis()
 		if gone := time.Since(r.asked).Milliseconds() + 2; ttl > want || ttl < want-gone {
 			return fmt.Errorf("time to live %d ms, want %d less at most %d", ttl, want, gone)
 		}

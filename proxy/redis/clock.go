@@ -42,12 +42,13 @@ func (c *clock) stored(call *Call) proxy.Stored {
 	return proxy.Stored{Bytes: call.Reply.Bytes, At: bucket.Moment{Now: now, Tick: bucket.Microsecond, Lead: c.lead}}
 }
 
-// millis is a time to live as Redis counts it: from the start of the current
-// millisecond of the server's clock. How much of that is over is not known from
-// a client's clock, so it counts as all of it.
-func (c *clock) millis(life expiration.Life, now int64) int64 {
+// expires is when a life that began at now ends, as the scripts say it: in
+// milliseconds, an instant of the server's clock, or a time to live where the
+// instant is a client's. That counts from the start of a millisecond of which
+// nobody knows here how much is over, so it counts as all of it.
+func (c *clock) expires(life expiration.Life, now int64) int64 {
 	if c.now == nil {
-		return life.Millis(now)
+		return life.Until(now) / 1000
 	}
-	return life.Longer(999).Millis(0)
+	return life.Longer(999).Millis()
 }

@@ -82,7 +82,7 @@ func (a *against) check(t testing.TB, trials []trial) {
 			t.Fatalf("%+v on % x at %d:\n    left % x\nwant      % x", tr.charge, tr.stored, a.now, left[i], next)
 		}
 		if err == nil && o.Change == bucket.Write {
-			life := tr.charge.Rule.Life(o.ToFull, o.Remember).Longer(a.lead).Longer(999).Millis(0)
+			life := tr.charge.Rule.Life(o.ToFull, o.Remember).Longer(a.lead).Longer(999).Millis()
 			if got := lives[tr.charge.Key]; got != fmt.Sprint(life) {
 				t.Fatalf("%+v on % x at %d: lives %s ms, want %d", tr.charge, tr.stored, a.now, got, life)
 			}

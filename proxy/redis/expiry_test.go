@@ -85,34 +85,32 @@ func TestC40TimeToLiveIsInMilliseconds(t *testing.T) {
 	})
 }
 
-// A key outlives its need by less than two milliseconds: one for rounding, one
-// for what passes between reading the clock and writing.
+// A key outlives its need by less than the millisecond that it is rounded up by,
+// however long the server took from reading its clock to writing.
 func TestTimeToLiveIsTight(t *testing.T) {
 	rdb, prefix := shared(t)
-	var slack []time.Duration
-	for _, keep := range []time.Duration{time.Second, 1234567 * time.Microsecond, time.Minute} {
-		m := onClient(t, rdb, prefix, nil, proxy.WithExpiration(expiration.TimeToFull(keep)))
-		for i, limit := range []bandwidth.Refill{
-			bandwidth.Greedy(10, time.Second), bandwidth.Greedy(7, 13*time.Hour),
-			bandwidth.Interval(3, 1001*time.Microsecond), bandwidth.Aligned(1, time.Minute, time.UnixMicro(1)),
-		} {
-			key := keep.String() + string(rune('a'+i))
-			b := m.Bucket(key, config(t, 1000, limit))
-			for range 50 {
-				p := take(t, b, 1, true)
-				got := life(t, rdb, prefix+key)
-				if got < p.TimeToFull+keep {
-					t.Fatalf("the key lives %v, want %v or more", got, p.TimeToFull+keep)
+	inEachMode(t, func(t *testing.T, mode redis.Option) {
+		var slack []time.Duration
+		for _, keep := range []time.Duration{time.Second, 1234567 * time.Microsecond, time.Minute} {
+			m := onClient(t, rdb, prefix, mode, proxy.WithExpiration(expiration.TimeToFull(keep)))
+			for i, limit := range []bandwidth.Refill{
+				bandwidth.Greedy(10, time.Second), bandwidth.Greedy(7, 13*time.Hour),
+				bandwidth.Interval(3, 1001*time.Microsecond), bandwidth.Aligned(1, time.Minute, time.UnixMicro(1)),
+			} {
+				key := t.Name() + keep.String() + string(rune('a'+i))
+				b := m.Bucket(key, config(t, 1000, limit))
+				for range 50 {
+					p := take(t, b, 1, true)
+					beyond := life(t, rdb, prefix+key) - p.TimeToFull - keep
+					if beyond < 0 || beyond >= time.Millisecond {
+						t.Fatalf("the key lives %v beyond its need, want 0 to 1ms", beyond)
+					}
+					slack = append(slack, beyond)
 				}
-				slack = append(slack, got-p.TimeToFull-keep)
 			}
 		}
-	}
-	slices.Sort(slack)
-	n := len(slack)
-	t.Logf("beyond the need, of %d: median %v, 99%% %v, most %v", n, slack[n/2], slack[n*99/100], slack[n-1])
-	// A server that is not given a processor in between may write later.
-	if got := slack[n*9/10]; got > 2*time.Millisecond {
-		t.Errorf("a tenth of the keys lives %v or more beyond the need, want 2ms at most", got)
-	}
+		slices.Sort(slack)
+		n := len(slack)
+		t.Logf("beyond the need, of %d: median %v, 99%% %v, most %v", n, slack[n/2], slack[n*99/100], slack[n-1])
+	})
 }

@@ -10,7 +10,9 @@ import (
 
 	client "github.com/redis/go-redis/v9"
 
+	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/internal/redistest"
+	"github.com/sluice-go/sluice/proxy/codec"
 )
 
 // monitor is all that a server is asked to do.
@@ -100,19 +102,28 @@ func (m *monitor) parse(line string) command {
 	return c
 }
 
-// lives returns the times to live in milliseconds that were asked for.
+// lives returns the times to live in milliseconds that were asked for, each from
+// the millisecond of the decision that wrote the key.
 func lives(t testing.TB, all []command) (ms []int64) {
 	t.Helper()
 	for _, c := range all {
 		if c.name != "SET" {
 			continue
 		}
-		if len(c.args) != 4 || c.args[2] != "PX" {
-			t.Fatalf("SET %q: value and time to live in one command are key, value, PX and a number", c.args)
+		if len(c.args) != 4 || c.args[2] != "PXAT" {
+			t.Fatalf("SET %q: value and expiry in one command are key, value, PXAT and a number", c.args)
 		}
-		n, err := strconv.ParseInt(c.args[3], 10, 64)
-		if err != nil || n < 1 {
-			t.Fatalf("SET PX %q: want a positive integer", c.args[3])
+		at, err := strconv.ParseInt(c.args[3], 10, 64)
+		if err != nil {
+			t.Fatalf("SET PXAT %q: %v", c.args[3], err)
+		}
+		e, err := codec.MessagePack{}.Decode([]byte(c.args[1]), bucket.Configuration{})
+		if err != nil {
+			t.Fatalf("SET %q: %v", c.args, err)
+		}
+		n := at - e.State.Last/1000
+		if n < 1 {
+			t.Fatalf("SET PXAT %d at %d: want a later instant", at, e.State.Last)
 		}
 		ms = append(ms, n)
 	}

@@ -35,7 +35,7 @@ func (s store) Swap(ctx context.Context, key string, was proxy.Stored, next []by
 		present = "1"
 	}
 	call, _ := s.clock.call(s.clock.script("swap.lua"), key,
-		present, string(was.Bytes), string(next), decimal(s.clock.millis(life, was.At.Now)))
+		present, string(was.Bytes), string(next), decimal(s.clock.expires(life, was.At.Now)))
 	calls := []Call{call}
 	s.run(ctx, calls)
 	if calls[0].Err != nil {

@@ -168,8 +168,8 @@ if longest == 0 and retention == 0 then
 end
 {{- end}}
 if longest > 0 and elapsed < 0 then longest = longest - elapsed end
-local life = longest + keep + retention + begun + 999
-if life >= exact then return {now, seen, 1} end
-redis.call('SET', KEYS[1], kept .. cmsgpack.pack(unpack(state)), 'PX',
-	string.format('%.0f', (life - life % 1000) / 1000))
+local ends = {{template "from" .}} + longest + keep + retention + 999
+if ends >= exact then return {now, seen, 1} end
+redis.call('SET', KEYS[1], kept .. cmsgpack.pack(unpack(state)), '{{template "expire" .}}',
+	string.format('%.0f', (ends - ends % 1000) / 1000))
 return {now, seen}

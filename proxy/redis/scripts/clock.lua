@@ -1,13 +1,16 @@
-{{- /* The instant of the decision, in microseconds, and the part of the current
-       millisecond that is over on the server's clock: keys expire by whole
-       milliseconds, so a time to live counts from the start of one. With a
-       client's clock that part is unknown and taken at its greatest. */ -}}
+{{- /* The instant of the decision, in microseconds. */ -}}
 {{define "clock" -}}
 {{if .ClientClock -}}
-local now, lead, begun = tonumber(ARGV[#ARGV - 1]), tonumber(ARGV[#ARGV]), 999
+local now, lead = tonumber(ARGV[#ARGV - 1]), tonumber(ARGV[#ARGV])
 {{- else -}}
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-local begun = now % 1000
 {{- end}}
 {{- end -}}
+{{- /* How a key expires: at an instant of the server's clock, or so much later than
+       it is there, where the instant is a client's. */ -}}
+{{define "expire"}}{{if .ClientClock}}PX{{else}}PXAT{{end}}{{end -}}
+{{- /* What the end of a life counts from, in microseconds. Servers expire by whole
+       milliseconds. How much of the current one is over on a server whose clock is
+       not asked is unknown and taken at its greatest. */ -}}
+{{define "from"}}{{if .ClientClock}}999{{else}}now{{end}}{{end -}}

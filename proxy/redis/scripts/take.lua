@@ -112,7 +112,7 @@ if elapsed < 0 and full > 0 then full = full - elapsed end
 {{- if not .ClientClock}}
 if full == 0 and ARGV[5] == '0' then return {now, seen, 1} end -- credit is used up: to be deleted
 {{- end}}
-local life = full + ARGV[4] + ARGV[5] + begun + 999
-if life >= 2^53 then return {now, seen, 1} end
-redis.call('SET', KEYS[1], config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, {{if .Aligned}}0{{else}}r{{.I}}{{end}}{{end}}), 'PX', string.format('%.0f', (life - life % 1000) / 1000))
+local ends = {{template "from" .}} + full + ARGV[4] + ARGV[5] + 999
+if ends >= 2^53 then return {now, seen, 1} end
+redis.call('SET', KEYS[1], config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, {{if .Aligned}}0{{else}}r{{.I}}{{end}}{{end}}), '{{template "expire" .}}', string.format('%.0f', (ends - ends % 1000) / 1000))
 return {now, seen}
