@@ -67,6 +67,8 @@ var mutants = []mutant{
 	{"replacement by an older version", "bucket/step.go", "if req.Op.Kind == OpReplace && !config.Equal(req.Config) {", "if false {", arithmetic},
 	{"general script: reservation however late", "proxy/redis/scripts/apply.lua", "or due > tonumber(ARGV[9]) then", "then", scripts},
 	{"general script: credit not remembered", "proxy/redis/scripts/apply.lua", "if over then retention = tonumber(ARGV[7]) end", "", scripts},
+	{"general script: any stored configuration rules", "proxy/redis/scripts/apply.lua", "version < tonumber(ARGV[8])", "false", scripts},
+	{"an overruled process not remembered", "proxy/redis/redis.go", ".overruled.Store(true)", ".overruled.Load()", []string{"./proxy/redis", "-run", "OverruledProcess"}},
 	{"swap: whatever is there", "proxy/redis/scripts/swap.lua", "if seen ~= (ARGV[1] == '1' and ARGV[2]) then", "if false then", []string{"./proxy/redis", "-run", "C11|C36"}},
 	{"swap: no time to live", "proxy/redis/scripts/swap.lua", "redis.call('SET', KEYS[1], ARGV[3], '{{template \"expire\" .}}', ARGV[4])", "redis.call('SET', KEYS[1], ARGV[3])", swap},
 }

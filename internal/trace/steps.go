@@ -57,7 +57,6 @@ func newAuthor(r *rand.Rand, s Subject) *author {
 
 // startInstant is some day of these years, or an instant where numbers are odd.
 func startInstant(r *rand.Rand, tick bucket.Tick) int64 {
-	const this = 1_750_000_000 * int64(time.Second)
 	switch r.IntN(40) {
 	case 0:
 		return 0
@@ -70,8 +69,13 @@ func startInstant(r *rand.Rand, tick bucket.Tick) int64 {
 	case 4:
 		return math.MinInt64 + logUniform(r, math.MaxInt64)
 	default:
-		return (this + r.Int64N(int64(year))) / int64(tick.Duration())
+		return present(r, tick)
 	}
+}
+
+func present(r *rand.Rand, tick bucket.Tick) int64 {
+	const this = 1_750_000_000 * int64(time.Second)
+	return (this + r.Int64N(int64(year))) / int64(tick.Duration())
 }
 
 func randomRule(r *rand.Rand, s Subject) expiration.Rule {
@@ -222,10 +226,20 @@ func (a *author) tick() {
 	case 13:
 		a.move(logUniform(a.r, int64(time.Hour)/int64(a.subject.Tick.Duration())))
 	case 14:
-		a.move(logUniform(a.r, millennium(a.subject.Tick)))
+		a.travel()
 	default:
 		a.back()
 	}
+}
+
+// travel moves the clock by up to a thousand years, and from far away home again.
+func (a *author) travel() {
+	home := present(a.r, a.subject.Tick)
+	if away := plus(a.now, -home); away < -a.ticks(100*year) || away > a.ticks(100*year) {
+		a.move(plus(home, -a.now))
+		return
+	}
+	a.move(logUniform(a.r, millennium(a.subject.Tick)))
 }
 
 // back moves the clock back: by less than the lead, beside it, or by any time.

@@ -8,6 +8,7 @@ import (
 
 	client "github.com/redis/go-redis/v9"
 
+	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/internal/redistest"
 	"github.com/sluice-go/sluice/proxy/redis"
 )
@@ -87,6 +88,43 @@ func TestSwapIsTwoScriptCalls(t *testing.T) {
 		}
 		if got := commandCalls(t, rdb); got["evalsha"] != 50*phase.calls || got["eval"] != 0 {
 			t.Errorf("%s: %d EVALSHA and %d EVAL for 50 decisions, want %d and 0", phase.name, got["evalsha"], got["eval"], 50*phase.calls)
+		}
+	}
+}
+
+// A process that declares an older version than the stored one, or other content
+// of the same, learns it from the first call and pays one trip from then on.
+func TestOverruledProcessPaysOneTrip(t *testing.T) {
+	server := redistest.Start(t)
+	rdb := connect(t, server.URL())
+	versioned := func(n, version int64) bucket.Configuration {
+		return bucket.Must(perHour(t, n).WithVersion(version, bucket.AsIs))
+	}
+	take(t, onClient(t, rdb, "", nil).Bucket("k", versioned(1000, 2)), 1, true)
+
+	for _, tt := range []struct {
+		name     string
+		declared bucket.Configuration
+	}{
+		{"older version", versioned(10, 1)}, {"same version", versioned(20, 2)}, {"no version", perHour(t, 30)},
+	} {
+		m := onClient(t, rdb, "", nil)
+		b := m.Bucket("k", tt.declared)
+		take(t, b, 1, true)
+		commandCalls(t, rdb)
+		const decisions = 50
+		for range decisions {
+			if p := take(t, b, 1, true); p.Configuration.Version() != 2 || p.Configuration.Bandwidth(0).Capacity() != 1000 {
+				t.Fatalf("%s: %v, version %d, is in force", tt.name, p.Configuration.Bandwidths(), p.Configuration.Version())
+			}
+		}
+		take(t, m.Bucket("new", tt.declared), 1, true)
+		got := commandCalls(t, rdb)
+		if got["evalsha"] != decisions+1 || got["eval"] > 1 {
+			t.Errorf("%s: %d scripts for %d decisions", tt.name, got["evalsha"], decisions+1)
+		}
+		if err := rdb.Del(t.Context(), "new").Err(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/bandwidth"
@@ -17,7 +18,17 @@ type plan struct {
 	exact bool    // all that follows from the configuration fits a double
 	bytes string  // what stored buckets begin with
 	birth string  // how a new bucket's bytes go on; empty: only Go can make one
+
+	// overruled tells that a stored configuration has been met that rules over
+	// this one, as in every process of the old release while a new one is rolled
+	// out. The short script would hand over each of those calls, so the general
+	// one takes its place.
+	overruled atomic.Bool
 }
+
+// least is the version from which on a stored configuration rules over a
+// declared one.
+func least(declared bucket.Configuration) int64 { return max(declared.Version(), 1) }
 
 // mostUnrolled is up to how many bandwidths the short script is written out.
 const mostUnrolled = 3

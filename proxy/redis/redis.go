@@ -129,7 +129,7 @@ func (b *Backend) call(c *proxy.Charge) (call Call, ok bool) {
 	switch {
 	case !p.exact:
 		return Call{}, false
-	case c.Op.Kind == bucket.OpConsume && p.take != nil && !c.StoredRules:
+	case c.Op.Kind == bucket.OpConsume && p.take != nil && !c.StoredRules && !p.overruled.Load():
 		keep, retention := b.lives(c, c.Config.Version() > 0 || !c.Config.StartsFull())
 		return b.clock.call(p.take, c.Key, p.bytes, p.birth, tokens(c.Op), keep, retention)
 	default:
@@ -146,12 +146,12 @@ var applyNames = map[bucket.Kind]string{
 func (b *Backend) apply(c *proxy.Charge, p *plan) (Call, bool) {
 	keep, retention := b.lives(c, c.Config.Version() > 0 || !c.Config.StartsFull())
 	_, otherwise := b.lives(c, true)
-	stored := "0"
-	if c.StoredRules {
-		stored = "1"
+	rules := decimal(least(c.Config))
+	if c.StoredRules || c.Config.IsZero() {
+		rules = "0"
 	}
 	return b.clock.call(b.clock.script("apply.lua"), c.Key,
-		applyNames[c.Op.Kind], p.bytes, p.birth, tokens(c.Op), keep, retention, otherwise, stored,
+		applyNames[c.Op.Kind], p.bytes, p.birth, tokens(c.Op), keep, retention, otherwise, rules,
 		decimal(int64(min(c.Op.LongestWait/time.Microsecond, exactDouble-1))))
 }
 
@@ -284,4 +284,12 @@ func (b *Backend) handOver(ctx context.Context, d *proxy.Decision, seen *proxy.S
 	var notes proxy.Notes
 	d.Results[0], notes, d.Err = proxy.Resolve(ctx, store{b}, b.codec, charge, *seen)
 	d.Notes |= notes
+	if d.Err == nil && overruled(charge, &d.Results[0]) {
+		b.plans.of(charge.Config, b.clock.now != nil).overruled.Store(true)
+	}
+}
+
+// overruled tells that another configuration than the declared one answered.
+func overruled(c *proxy.Charge, r *bucket.Result) bool {
+	return !c.Config.IsZero() && !r.Configuration.IsZero() && !r.Configuration.Equal(c.Config)
 }

@@ -1,6 +1,6 @@
 #!lua
 -- Every operation that may write and is not the short script's: a take of many
--- bandwidths or under whatever configuration is stored, consuming up to,
+-- bandwidths or under a configuration that is stored and rules, consuming up to,
 -- adding, filling. It reads the configuration from the bytes and goes through
 -- it in loops.
 --
@@ -8,7 +8,8 @@
 -- of a new bucket's bytes ('' if only the caller can make one), tokens, what a
 -- key lives longer than its time-to-full, how much longer a state of the declared
 -- configuration (0 if it says no more than an absent key), and one of any other,
--- '1' if a stored configuration rules, the longest wait of a reservation
+-- the least version with which another stored configuration rules (none has 0),
+-- the longest wait of a reservation
 --
 -- The reply is as in the short script, and so are the limits of a double. Here
 -- they are checked for the stored configuration too.
@@ -18,20 +19,21 @@ local keep, retention = tonumber(ARGV[5]), tonumber(ARGV[6])
 local exact = 2^53
 
 local seen = redis.call('GET', KEYS[1])
-local bytes = seen
+local bytes, other = seen, false
 if not seen then
 	if config == '' then return {now, seen} end
 	if birth == '' then return {now, seen, 1} end
 	bytes = config .. birth
 elseif config == '' or string.sub(seen, 1, #config) ~= config then
-	if ARGV[8] ~= '1' or string.sub(seen, 1, 2) ~= '\193\1' then return {now, seen, 1} end
-	retention = tonumber(ARGV[7])
+	if string.sub(seen, 1, 2) ~= '\193\1' then return {now, seen, 1} end
+	other, retention = true, tonumber(ARGV[7])
 end
 
 -- The bandwidths: see the canonical form of a configuration.
 local v = {cmsgpack.unpack(string.sub(bytes, 2))}
-local count, at = v[2], 3
-if count < 0 then count, at = -count, 4 end
+local count, at, version = v[2], 3, 0
+if count < 0 then count, at, version = -count, 4, v[3] end
+if other and (version < tonumber(ARGV[8]) or version >= exact) then return {now, seen, 1} end
 local bandwidths = {}
 for i = 1, count do
 	if type(v[at]) == 'string' then at = at + 1 end
