@@ -9,6 +9,10 @@ import "context"
 // The tokens that have left a bucket are those of Consumed, Reserved and Forced
 // less those of Refunded and Added: each is told once, whatever it took to store
 // it.
+//
+// No event tells the key of a bucket, so a listener cannot make it the label of
+// a metric: Kind is one. What else should tell buckets apart, such as the plan of
+// a user, can be put into the context of the call.
 type Listener interface {
 	Tell(ctx context.Context, e Event)
 }
@@ -33,7 +37,8 @@ const (
 	Refused
 	// Reserved: tokens were taken that may be used later.
 	Reserved
-	// Forced: tokens were taken whether they were there or not.
+	// Forced: tokens were taken whether they were there or not. Only DenyAll
+	// refuses.
 	Forced
 	// Refunded: unused tokens of a reservation were given back.
 	Refunded
@@ -91,7 +96,7 @@ func tell(ctx context.Context, l Listener, op Operation, p Probe) {
 	case OpReplace:
 		e.Kind = Replaced
 	}
-	if asks := e.Kind == Consumed || e.Kind == Reserved; asks && !p.Consumed {
+	if asks := e.Kind == Consumed || e.Kind == Reserved || e.Kind == Forced; asks && !p.Consumed {
 		e.Kind, e.Tokens = Refused, op.Tokens
 	}
 	l.Tell(ctx, e)

@@ -26,6 +26,9 @@ func TestLocalAllocatesNothing(t *testing.T) {
 			b.Available()
 			b.Add(1)
 			b.ConsumeUpTo(2)
+			b.Force(1)
+			b.ForceAdd(1)
+			b.Reset()
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}

@@ -92,28 +92,56 @@ func TestACancelledWaitCostsOthersNothing(t *testing.T) {
 	})
 }
 
+// The bubble ends only when no goroutine is left.
 func TestC68ManyWaiters(t *testing.T) {
+	const waiters = 10_000
 	synctest.Test(t, func(t *testing.T) {
 		b := bucket.New(bucket.MustConfiguration(greedy(1, 1, time.Second)))
 		begun := time.Now()
-		var served atomic.Int64
+		var served, tooLate atomic.Int64
 		var wg sync.WaitGroup
-		for range 10_000 {
+		for range waiters {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
-				switch err := b.Wait(ctx, 1); {
+				err := b.Wait(ctx, 1)
+				switch {
 				case err == nil:
 					served.Add(1)
-				case !errors.Is(err, context.DeadlineExceeded):
+				case errors.Is(err, bucket.ErrTooLate) && time.Since(begun) == 0: // at once
+					tooLate.Add(1)
+				}
+				if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		if n := served.Load(); n != 3 || time.Since(begun) > 2*time.Second {
-			t.Errorf("%d served within %v", n, time.Since(begun))
+		// One now, one after a second; the third is due just as its deadline passes.
+		if n := served.Load(); n < 2 || n > 3 || tooLate.Load() != waiters-3 || time.Since(begun) > 2*time.Second {
+			t.Errorf("%d served and %d too late within %v", n, tooLate.Load(), time.Since(begun))
 		}
+	})
+}
+
+func TestWaitersAreServedInOrderOfArrival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bucket.New(bucket.MustConfiguration(greedy(10, 10, time.Second)))
+		b.TryConsume(10)
+		begun := time.Now()
+		costs := []int64{5, 1, 10, 1, 3} // a small cost does not overtake a large one
+		due := []time.Duration{500, 600, 1600, 1700, 2000}
+		var wg sync.WaitGroup
+		for i, n := range costs {
+			wg.Go(func() {
+				err := b.Wait(t.Context(), n)
+				if waited := time.Since(begun); err != nil || waited != due[i]*time.Millisecond {
+					t.Errorf("waiter %d: %v after %v, want %v", i, err, waited, due[i]*time.Millisecond)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
 	})
 }
 
@@ -251,6 +279,25 @@ func TestReplaceALocalBucket(t *testing.T) {
 	}
 	if err := i.Replace(t.Context(), bucket.Configuration{}, bucket.AsIs); !errors.Is(err, bucket.ErrInvalidArgument) {
 		t.Errorf("no configuration: %v", err)
+	}
+}
+
+func TestWaitUnderAContextAlreadyDoneTakesNothing(t *testing.T) {
+	b := bucket.New(bucket.MustConfiguration(greedy(10, 1, time.Hour)))
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Wait(done, 1); !errors.Is(err, context.Canceled) || b.Available() != 10 {
+		t.Errorf("got %v, %d left of 10", err, b.Available())
+	}
+}
+
+func TestListenerHearsThatDenyAllRefusesForce(t *testing.T) {
+	var heard ledger
+	b := bucket.New(bucket.DenyAll(), bucket.WithListener(&heard))
+	b.Force(7)
+	b.TryConsume(7)
+	if heard.gone != 0 || heard.kinds[bucket.Refused] != 2 {
+		t.Errorf("%d told gone, events %v", heard.gone, heard.kinds)
 	}
 }
 

@@ -41,6 +41,23 @@ type Decision struct {
 	Err error
 	// Notes tells what else happened.
 	Notes Notes
+	// Source is who decided.
+	Source Source
+}
+
+// Source is who decided: the store itself, or a wrapper around its backend that
+// answered without asking it. A wrapper adds a source of its own.
+type Source uint8
+
+// SourceStore is the backend in which the buckets live.
+const SourceStore Source = 0
+
+// String is the name of the source, fit for a label.
+func (s Source) String() string {
+	if s == SourceStore {
+		return "store"
+	}
+	return "unknown source"
 }
 
 // Charge is one operation on one key.
@@ -50,8 +67,9 @@ type Charge struct {
 	Rule expiration.Rule // how long the key lives
 }
 
-// Notes is a set of things that happened on the way to a decision.
-type Notes uint8
+// Notes is a set of things that happened on the way to a decision, and the count
+// of those that may happen often.
+type Notes uint32
 
 // The notes.
 const (
@@ -59,7 +77,13 @@ const (
 	HandedOver Notes = 1 << iota
 	// StateLost: a damaged state was taken for a new bucket.
 	StateLost
+	// LostSwap: somebody else was faster. It may be added more than once.
+	LostSwap Notes = 1 << 8 // the bits above count
 )
+
+// LostSwaps is how often somebody else was faster: the contention that a
+// decision met under compare-and-swap.
+func (n Notes) LostSwaps() int { return int(n / LostSwap) }
 
 // Single returns the charge and the result of a decision that has just one.
 // For a set it notes errors.ErrUnsupported and returns false.

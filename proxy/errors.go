@@ -29,8 +29,8 @@ var (
 	// format that this one cannot read. It is never touched.
 	ErrUnknownFormat = errors.New("sluice: unknown state format")
 	// ErrDamagedState means that the key is ours but cannot be read. Callers
-	// never see it: such a state is replaced by a new bucket, and an observer
-	// hears of it.
+	// never see it: such a state is taken for a new bucket, and an observer hears
+	// of it as BucketLost.
 	ErrDamagedState = errors.New("sluice: damaged state")
 	// ErrClosed means that the manager was closed.
 	ErrClosed = errors.New("sluice: closed")

@@ -77,6 +77,8 @@ func TestObserverHearsWhatHappened(t *testing.T) {
 		"store failed":  func(d *proxy.Decision) { d.Err = failure },
 		"handed to compare-and-swap, store failed":               func(d *proxy.Decision) { d.Notes, d.Err = proxy.HandedOver, failure },
 		"handed to compare-and-swap, bucket lost, decision made": func(d *proxy.Decision) { d.Notes = proxy.HandedOver | proxy.StateLost },
+		"contended, store failed":                                func(d *proxy.Decision) { d.Notes, d.Err = proxy.LostSwap, failure },
+		"handed to compare-and-swap, contended, decision made":   func(d *proxy.Decision) { d.Notes = proxy.HandedOver | 3*proxy.LostSwap },
 		"configuration conflict, decision made":                  func(d *proxy.Decision) { d.Results[0].Conflict = true },
 	} {
 		var heard recorder
@@ -191,6 +193,30 @@ func TestStoredKeys(t *testing.T) {
 	}
 }
 
+func TestObserverHearsWhoDecidedAndHowOftenASwapWasLost(t *testing.T) {
+	const wrapper = proxy.SourceStore + 7
+	for _, source := range []proxy.Source{proxy.SourceStore, wrapper} {
+		var heard recorder
+		m, err := proxy.NewManager(fixed{func(_ context.Context, d *proxy.Decision) {
+			d.Source, d.Notes = source, proxy.StateLost|1000*proxy.LostSwap
+		}}, proxy.WithObserver(&heard))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Bucket("k", hourly).Consume(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range heard.events {
+			if e.Source != source || e.LostSwaps != 1000 {
+				t.Errorf("%v: told source %v and %d lost swaps", e.Kind, e.Source, e.LostSwaps)
+			}
+		}
+	}
+	if proxy.SourceStore.String() != "store" || wrapper.String() != "unknown source" {
+		t.Errorf("the sources are called %v and %v", proxy.SourceStore, wrapper)
+	}
+}
+
 func TestManagerAllocatesNothingInMemory(t *testing.T) {
 	m, err := proxy.NewManager(memory.New())
 	if err != nil {
@@ -199,12 +225,22 @@ func TestManagerAllocatesNothingInMemory(t *testing.T) {
 	c := bucket.MustConfiguration(bandwidth.Must(bandwidth.New(1<<40, bandwidth.Greedy(1, time.Hour))))
 	ctx := context.Background()
 	b := m.Bucket("k", c)
-	if n := testing.AllocsPerRun(1000, func() {
-		if ok, err := b.TryConsume(ctx, 1); !ok || err != nil {
-			t.Fatal(ok, err)
+	if ok, err := b.TryConsume(ctx, 1); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	for name, call := range map[string]func() error{
+		"granted":       func() error { _, err := b.TryConsume(ctx, 1); return err },
+		"refused":       func() error { _, err := b.Consume(ctx, 1<<50); return err },
+		"consume up to": func() error { _, err := b.ConsumeUpTo(ctx, 2); return err },
+		"estimate":      func() error { _, err := b.Estimate(ctx, 5); return err },
+		"inspect":       func() error { _, err := b.Inspect(ctx); return err },
+		"force":         func() error { _, err := b.Force(ctx, 3); return err },
+		"add":           func() error { _, err := b.Add(ctx, 1); return err },
+		"force-add":     func() error { _, err := b.ForceAdd(ctx, 1); return err },
+	} {
+		if n := testing.AllocsPerRun(1000, func() { err = errors.Join(err, call()) }); n != 0 || err != nil {
+			t.Errorf("%s: %v allocations a call, %v", name, n, err)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations a call", n)
 	}
 }
 

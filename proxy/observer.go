@@ -7,9 +7,13 @@ import (
 	"github.com/sluice-go/sluice/bucket"
 )
 
-// Observer hears what a manager does. Observe is called on the goroutine of the
-// call, after its answer is known, and must be quick and safe for concurrent
-// use. Nothing is measured or allocated when there is no observer.
+// Observer hears what a manager does with its store; what happens to tokens is
+// told to a [bucket.Listener]. Observe is called on the goroutine of the call,
+// after its answer is known, and must be quick and safe for concurrent use.
+// Nothing is measured or allocated when there is no observer.
+//
+// Labels of metrics are Kind, Source and Op.Kind, which have few values and
+// names. Key, Result and Err are for logs and traces.
 type Observer interface {
 	Observe(ctx context.Context, e Event)
 }
@@ -18,7 +22,7 @@ type Observer interface {
 type Event struct {
 	Kind EventKind
 	// Key is as stored. It may be personal data and has no bounded number of
-	// values: it is no label for a metric.
+	// values: it is no label for a metric, and neither is Err, which names it.
 	Key string
 	Op  bucket.Operation
 	// Result is the answer; nil if there is none. It is only valid during the
@@ -26,8 +30,13 @@ type Event struct {
 	Result *bucket.Result
 	// Err is why there is no answer.
 	Err error
-	// Took is how long the store took.
+	// Took is how long the backend took, retries included.
 	Took time.Duration
+	// Source is who decided.
+	Source Source
+	// LostSwaps is how often compare-and-swap started again because somebody
+	// else was faster, at the cost of a round trip each.
+	LostSwaps int
 }
 
 // EventKind is what happened.
@@ -45,16 +54,21 @@ const (
 	// HandedToSwap: a script left the decision to compare-and-swap, at the cost
 	// of another round trip.
 	HandedToSwap
-	// BucketLost: a damaged state was replaced by a new bucket.
+	// BucketLost: a damaged state was taken for a new bucket. A read leaves the
+	// damaged bytes, and so the next call tells of them again; what may write
+	// replaces them, unless it failed.
 	BucketLost
 	// ConfigurationConflict: a stored configuration of the same version but
 	// other content stays in force.
 	ConfigurationConflict
+	// Contended: LostSwaps is not 0.
+	Contended
 )
 
 var eventNames = [...]string{
 	DecisionMade: "decision made", StoreFailed: "store failed", HandedToSwap: "handed to compare-and-swap",
 	BucketLost: "bucket lost", ConfigurationConflict: "configuration conflict",
+	Contended: "contended",
 }
 
 // String is the name of the kind, fit for a label.
@@ -67,7 +81,10 @@ func (k EventKind) String() string {
 
 // tell reports a decision to the observer.
 func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
-	e := Event{Key: d.Charges[0].Key, Op: d.Charges[0].Op, Took: took, Err: d.Err}
+	e := Event{
+		Key: d.Charges[0].Key, Op: d.Charges[0].Op, Took: took, Err: d.Err,
+		Source: d.Source, LostSwaps: d.Notes.LostSwaps(),
+	}
 	send := func(k EventKind) {
 		e.Kind = k
 		m.observer.Observe(ctx, e)
@@ -77,6 +94,9 @@ func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
 	}
 	if d.Notes&StateLost != 0 {
 		send(BucketLost)
+	}
+	if e.LostSwaps > 0 {
+		send(Contended)
 	}
 	if d.Err != nil {
 		send(StoreFailed)

@@ -117,6 +117,7 @@ func Resolve(ctx context.Context, s Store, c Codec, charge *Charge, stored Store
 		if swapped {
 			return o.Result, notes, nil
 		}
+		notes += LostSwap
 		if err := backOff(ctx, attempt); err != nil {
 			return bucket.Result{}, notes, &StoreError{ErrContended, charge.Key, err}
 		}

@@ -112,6 +112,65 @@ func TestALostSwapStartsFromWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestLostSwapsAreTold(t *testing.T) {
+	s := newShelf()
+	var heard recorder
+	b := onShelf(t, s, proxy.WithObserver(&heard)).Bucket("k", hourly)
+	other := onShelf(t, s).Bucket("k", hourly)
+	for _, tc := range []struct {
+		lost int
+		want string
+	}{{0, "decision made"}, {2, "contended, decision made"}} {
+		others := tc.lost
+		s.between = func() {
+			if others--; others < 0 {
+				return
+			}
+			left := others // the swap of the other comes here too
+			others = 0
+			if _, err := other.Force(context.Background(), 1); err != nil {
+				t.Error(err)
+			}
+			others = left
+		}
+		heard.events = nil
+		if _, err := b.Force(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		last := heard.events[len(heard.events)-1]
+		if heard.String() != tc.want || last.LostSwaps != tc.lost {
+			t.Errorf("heard %q and of %d lost swaps, want %q and %d", heard.String(), last.LostSwaps, tc.want, tc.lost)
+		}
+	}
+	wantLeft(t, other, -1) // 3 less 1 + 1 + 2
+}
+
+func wantLeft(t *testing.T, b proxy.Bucket, want int64) {
+	t.Helper()
+	if left, err := b.Available(t.Context()); err != nil || left != want {
+		t.Errorf("%d left, %v; want %d", left, err, want)
+	}
+}
+
+// What is damaged is told by each call that meets it, until one replaces it.
+func TestReadsLeaveWhatIsDamaged(t *testing.T) {
+	s := newShelf()
+	s.bytes["k"] = []byte("\xc1")
+	var heard recorder
+	b := onShelf(t, s, proxy.WithObserver(&heard)).Bucket("k", hourly)
+	for range 2 {
+		wantLeft(t, b, 3)
+	}
+	if ok, err := b.TryConsume(t.Context(), 1); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	wantLeft(t, b, 2)
+	const each = "bucket lost, decision made, "
+	if got := heard.String(); got != each+each+each+"decision made" {
+		t.Errorf("heard %q", got)
+	}
+}
+
 func TestContentionIsExact(t *testing.T) {
 	s := newShelf()
 	var granted, refused atomic.Int64
