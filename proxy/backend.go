@@ -41,6 +41,9 @@ type Decision struct {
 	Err error
 	// Notes tells what else happened.
 	Notes Notes
+	// LostSwaps is how often somebody else was faster: the contention met under
+	// compare-and-swap.
+	LostSwaps int
 	// Source is who decided.
 	Source Source
 }
@@ -67,9 +70,8 @@ type Charge struct {
 	Rule expiration.Rule // how long the key lives
 }
 
-// Notes is a set of things that happened on the way to a decision, and the count
-// of those that may happen often.
-type Notes uint32
+// Notes is a set of things that happened on the way to a decision.
+type Notes uint8
 
 // The notes.
 const (
@@ -77,13 +79,7 @@ const (
 	HandedOver Notes = 1 << iota
 	// StateLost: a damaged state was taken for a new bucket.
 	StateLost
-	// LostSwap: somebody else was faster. It may be added more than once.
-	LostSwap Notes = 1 << 8 // the bits above count
 )
-
-// LostSwaps is how often somebody else was faster: the contention that a
-// decision met under compare-and-swap.
-func (n Notes) LostSwaps() int { return int(n / LostSwap) }
 
 // Single returns the charge and the result of a decision that has just one.
 // For a set it notes errors.ErrUnsupported and returns false.

@@ -65,14 +65,5 @@ func oneLine(text string) string {
 	return strings.Map(printable, text[:min(len(text), longest)])
 }
 
-// storeError is err as a StoreError, of the given kind if it is not one yet.
-func storeError(kind error, key string, err error) error {
-	var known *StoreError
-	if errors.As(err, &known) {
-		return err
-	}
-	return &StoreError{Kind: kind, Key: key, Cause: err}
-}
-
 // Unwrap gives kind and cause.
 func (e *StoreError) Unwrap() []error { return []error{e.Kind, e.Cause} }

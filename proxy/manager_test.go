@@ -77,8 +77,8 @@ func TestObserverHearsWhatHappened(t *testing.T) {
 		"store failed":  func(d *proxy.Decision) { d.Err = failure },
 		"handed to compare-and-swap, store failed":               func(d *proxy.Decision) { d.Notes, d.Err = proxy.HandedOver, failure },
 		"handed to compare-and-swap, bucket lost, decision made": func(d *proxy.Decision) { d.Notes = proxy.HandedOver | proxy.StateLost },
-		"contended, store failed":                                func(d *proxy.Decision) { d.Notes, d.Err = proxy.LostSwap, failure },
-		"handed to compare-and-swap, contended, decision made":   func(d *proxy.Decision) { d.Notes = proxy.HandedOver | 3*proxy.LostSwap },
+		"contended, store failed":                                func(d *proxy.Decision) { d.LostSwaps, d.Err = 1, failure },
+		"handed to compare-and-swap, contended, decision made":   func(d *proxy.Decision) { d.Notes, d.LostSwaps = proxy.HandedOver, 3 },
 		"configuration conflict, decision made":                  func(d *proxy.Decision) { d.Results[0].Conflict = true },
 	} {
 		var heard recorder
@@ -198,7 +198,7 @@ func TestObserverHearsWhoDecidedAndHowOftenASwapWasLost(t *testing.T) {
 	for _, source := range []proxy.Source{proxy.SourceStore, wrapper} {
 		var heard recorder
 		m, err := proxy.NewManager(fixed{func(_ context.Context, d *proxy.Decision) {
-			d.Source, d.Notes = source, proxy.StateLost|1000*proxy.LostSwap
+			d.Source, d.Notes, d.LostSwaps = source, proxy.StateLost, 1000
 		}}, proxy.WithObserver(&heard))
 		if err != nil {
 			t.Fatal(err)

@@ -83,7 +83,7 @@ func (k EventKind) String() string {
 func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
 	e := Event{
 		Key: d.Charges[0].Key, Op: d.Charges[0].Op, Took: took, Err: d.Err,
-		Source: d.Source, LostSwaps: d.Notes.LostSwaps(),
+		Source: d.Source, LostSwaps: d.LostSwaps,
 	}
 	send := func(k EventKind) {
 		e.Kind = k

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"time"
 
@@ -72,79 +73,144 @@ func (s *swapper) Validate() error {
 }
 
 func (s *swapper) Do(ctx context.Context, ds []Decision) {
-	for i := range ds {
-		charge, result, ok := ds[i].Single()
-		if !ok {
-			continue
-		}
-		stored, err := s.store.Load(ctx, charge.Key)
+	for group := range Groups(ds) {
+		stored, err := s.store.Load(ctx, group[0].Charges[0].Key)
 		if err != nil {
-			ds[i].Err = storeError(ErrUnavailable, charge.Key, err)
+			Fail(group, ErrUnavailable, err)
 			continue
 		}
-		*result, ds[i].Notes, ds[i].Err = Resolve(ctx, s.store, s.codec, charge, stored)
+		Resolve(ctx, s.store, s.codec, group, stored)
 	}
 }
 
-// Resolve carries a charge through from what was loaded: it decides, swaps, and
-// starts again from what it finds when somebody else was faster. A backend
-// whose script hands over calls it with what the script saw.
-func Resolve(ctx context.Context, s Store, c Codec, charge *Charge, stored Stored) (bucket.Result, Notes, error) {
-	var notes Notes
+// Groups goes through decisions as far as they belong together: neighbours on
+// one key, which can share a trip. Sets are left out and noted as
+// errors.ErrUnsupported.
+func Groups(ds []Decision) iter.Seq[[]Decision] {
+	return func(yield func([]Decision) bool) {
+		for len(ds) > 0 {
+			n := 0
+			for n < len(ds) && len(ds[n].Charges) == 1 && ds[n].Charges[0].Key == ds[0].Charges[0].Key {
+				n++
+			}
+			if n == 0 {
+				ds[0].Err = errors.ErrUnsupported
+				ds = ds[1:]
+				continue
+			}
+			if !yield(ds[:n:n]) {
+				return
+			}
+			ds = ds[n:]
+		}
+	}
+}
+
+// Fail gives decisions on one key an error: the given one, if it is a
+// [*StoreError] already, or else one of the given kind. Of a read the outcome is
+// never unknown: it changed nothing.
+func Fail(ds []Decision, kind, err error) {
+	key := ds[0].Charges[0].Key
+	var known *StoreError
+	if !errors.As(err, &known) {
+		known = &StoreError{kind, key, err}
+		err = known
+	}
+	for i := range ds {
+		ds[i].Err = err
+		if known.Kind == ErrOutcomeUnknown && ds[i].Charges[0].Op.ReadOnly() {
+			ds[i].Err = &StoreError{ErrUnavailable, key, known.Cause}
+		}
+	}
+}
+
+// Resolve carries decisions on one key through from what was loaded: it works
+// them out one after another, swaps once, and starts again from what it finds
+// when somebody else was faster. A backend whose script hands over calls it with
+// what the script saw.
+func Resolve(ctx context.Context, s Store, c Codec, ds []Decision, stored Stored) {
+	key := ds[0].Charges[0].Key
 	for attempt := 0; ; attempt++ {
-		o, lost, err := Decide(c, charge, stored)
-		if err != nil {
-			return bucket.Result{}, notes, &StoreError{err, charge.Key, nil}
-		}
-		if lost {
-			notes |= StateLost
-		}
-		if o.Err != nil {
-			return bucket.Result{}, notes, o.Err
-		}
-		if o.Change == bucket.Keep {
-			return o.Result, notes, nil
+		after := Replay(c, ds, stored)
+		if after.Change == bucket.Keep {
+			return
 		}
 		var next []byte
-		if o.Change == bucket.Write {
-			next = c.Append(nil, o.Next)
+		if after.Change == bucket.Write {
+			next = c.Append(nil, after.Next)
 		}
-		life := charge.Rule.Life(o.ToFull, o.Remember).Longer(stored.At.Lead)
-		now, swapped, err := s.Swap(ctx, charge.Key, stored, next, life)
+		now, swapped, err := s.Swap(ctx, key, stored, next, after.Life.Longer(stored.At.Lead))
 		if err != nil {
-			return bucket.Result{}, notes, storeError(ErrOutcomeUnknown, charge.Key, err)
+			Fail(ds, ErrOutcomeUnknown, err)
+			return
 		}
 		if swapped {
-			return o.Result, notes, nil
+			return
 		}
-		notes += LostSwap
+		for i := range ds {
+			ds[i].LostSwaps++
+		}
 		if err := backOff(ctx, attempt); err != nil {
-			return bucket.Result{}, notes, &StoreError{ErrContended, charge.Key, err}
+			Fail(ds, ErrContended, err)
+			return
 		}
 		stored = now
 	}
 }
 
-// Decide works out a charge on stored bytes and changes nothing. Damaged bytes
-// are lost: they count as none, and are swept away by the first operation that
-// may write. The error is the codec's.
-func Decide(c Codec, charge *Charge, stored Stored) (o bucket.Outcome, lost bool, err error) {
+// After is what decisions on one key leave behind.
+type After struct {
+	Change bucket.Change
+	Next   bucket.Entry    // for bucket.Write
+	Life   expiration.Life // of Next
+}
+
+// Replay works out decisions on one key, one after another at one instant, fills
+// in their results and errors, and changes nothing itself. Damaged bytes count
+// as none, and are swept away by the first operation that may write.
+func Replay(c Codec, ds []Decision, stored Stored) After {
 	var entry bucket.Entry
+	var lost bool
 	if stored.Bytes != nil {
-		entry, err = c.Decode(stored.Bytes, charge.Config)
+		var err error
+		entry, err = c.Decode(stored.Bytes, ds[0].Charges[0].Config)
 		if lost = errors.Is(err, ErrDamagedState); lost {
-			entry, err = bucket.Entry{}, nil
+			entry = bucket.Entry{}
+		} else if err != nil {
+			for i := range ds {
+				ds[i].Err = &StoreError{err, ds[i].Charges[0].Key, nil}
+			}
+			return After{}
 		}
 	}
-	if err != nil {
-		return o, false, err
-	}
 	stored.At.Tick = bucket.Microsecond
-	o = bucket.Step(entry, charge.Request, stored.At)
-	if lost && o.Err == nil && o.Change == bucket.Keep && !charge.Op.ReadOnly() {
-		o.Change = bucket.Delete
+	var after After
+	for i := range ds {
+		d, charge := &ds[i], &ds[i].Charges[0]
+		o := bucket.Step(entry, charge.Request, stored.At)
+		d.Results[0], d.Err = o.Result, o.Err
+		if lost {
+			d.Notes |= StateLost
+			if o.Err == nil && o.Change == bucket.Keep && !charge.Op.ReadOnly() {
+				o.Change = bucket.Delete
+			}
+		}
+		switch o.Change {
+		case bucket.Keep:
+			continue
+		case bucket.Write:
+			entry = o.Next
+			after = After{bucket.Write, o.Next, charge.Rule.Life(o.ToFull, o.Remember)}
+		case bucket.Delete:
+			entry = bucket.Entry{}
+			after = After{Change: bucket.Delete}
+		}
+		lost = false
 	}
-	return o, lost, nil
+	if after.Change == bucket.Delete && stored.Bytes == nil {
+		after.Change = bucket.Keep // born and filled again
+	}
+	return after
 }
 
 // Back-off after a lost swap: the first retry is at once, since what is there

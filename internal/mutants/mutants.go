@@ -51,7 +51,7 @@ var mutants = []mutant{
 
 	{"script: remainder dropped", "proxy/redis/scripts/take.lua", "\t\tr{{.I}} = gain % den{{.I}}\n", "\t\tr{{.I}} = 0\n", scripts},
 	{"script: write on refusal", "proxy/redis/scripts/take.lua", "not corrected and ({{end}}seen or ", "not corrected and ({{end}}", scripts},
-	{"script: time to live too short", "proxy/redis/scripts/take.lua", "ARGV[5] + 999", "ARGV[5] - 999999", scripts},
+	{"script: time to live too short", "proxy/redis/scripts/take.lua", "ARGV[4] + 999", "ARGV[4] - 999999", scripts},
 	{"script: not all bandwidths asked", "proxy/redis/scripts/take.lua", "{{if $i}} and {{end}}t{{.I}} >= n{{end}} then", "{{if $i}} or {{end}}t{{.I}} >= n{{end}} then", scripts},
 	{"script: instant moved back", "proxy/redis/scripts/take.lua", "if elapsed > 0 then last = now end", "last = now", scripts},
 	{"script: aligned phase stored", "proxy/redis/scripts/take.lua", "{{if .Aligned}}0{{else}}r{{.I}}{{end}}", "r{{.I}}", scripts},

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -60,29 +61,30 @@ func (a *against) check(t testing.TB, trials []trial) {
 	left := a.look(t, trials)
 	for i, d := range ds {
 		tr := trials[i]
-		at := bucket.Moment{Now: a.now, Tick: bucket.Microsecond, Lead: a.lead}
-		o, lost, err := proxy.Decide(codec.MessagePack{}, &tr.charge, proxy.Stored{Bytes: tr.stored, At: at})
-		a.count(d.Notes, lost, err)
+		want, after := a.replay(tr)
+		lost := want.Notes&proxy.StateLost != 0
+		a.count(d.Notes, lost, want.Err)
 		next := tr.stored
+		var refused *proxy.StoreError
 		switch {
-		case err != nil:
-			wantStoreError(t, d.Err, err, tr.charge.Key)
+		case errors.As(want.Err, &refused):
+			wantStoreError(t, d.Err, refused.Kind, tr.charge.Key)
 		case d.Err != nil:
 			t.Fatalf("%+v on % x: %v", tr.charge, tr.stored, d.Err)
-		case !same(d.Results[0], o.Result):
-			t.Fatalf("%+v on % x at %d:\n got %+v\nwant %+v", tr.charge, tr.stored, a.now, d.Results[0], o.Result)
+		case !same(d.Results[0], want.Results[0]):
+			t.Fatalf("%+v on % x at %d:\n got %+v\nwant %+v", tr.charge, tr.stored, a.now, d.Results[0], want.Results[0])
 		case lost != (d.Notes&proxy.StateLost != 0):
 			t.Fatalf("%+v on % x: state lost is %t, want %t", tr.charge, tr.stored, !lost, lost)
-		case o.Change == bucket.Write:
-			next = codec.MessagePack{}.Append(nil, o.Next)
-		case o.Change == bucket.Delete:
+		case after.Change == bucket.Write:
+			next = codec.MessagePack{}.Append(nil, after.Next)
+		case after.Change == bucket.Delete:
 			next = nil
 		}
 		if (left[i] == nil) != (next == nil) || string(left[i]) != string(next) {
 			t.Fatalf("%+v on % x at %d:\n    left % x\nwant      % x", tr.charge, tr.stored, a.now, left[i], next)
 		}
-		if err == nil && o.Change == bucket.Write {
-			life := tr.charge.Rule.Life(o.ToFull, o.Remember).Longer(a.lead).Longer(999).Millis()
+		if after.Change == bucket.Write {
+			life := after.Life.Longer(a.lead).Longer(999).Millis()
 			if got := lives[tr.charge.Key]; got != fmt.Sprint(life) {
 				t.Fatalf("%+v on % x at %d: lives %s ms, want %d", tr.charge, tr.stored, a.now, got, life)
 			}
@@ -90,15 +92,22 @@ func (a *against) check(t testing.TB, trials []trial) {
 	}
 }
 
+// replay is what a trial's charge should come to.
+func (a *against) replay(tr trial) (proxy.Decision, proxy.After) {
+	ds := []proxy.Decision{{Charges: []proxy.Charge{tr.charge}, Results: make([]bucket.Result, 1)}}
+	at := bucket.Moment{Now: a.now, Tick: bucket.Microsecond, Lead: a.lead}
+	after := proxy.Replay(codec.MessagePack{}, ds, proxy.Stored{Bytes: tr.stored, At: at})
+	return ds[0], after
+}
+
 // wholeMillis lengthens the life of a trial's key so that it is a whole number of
 // milliseconds, which are all that a server is told, and some microseconds beyond.
 func (a *against) wholeMillis(tr *trial, beyond int64) {
-	at := bucket.Moment{Now: a.now, Tick: bucket.Microsecond, Lead: a.lead}
-	o, _, err := proxy.Decide(codec.MessagePack{}, &tr.charge, proxy.Stored{Bytes: tr.stored, At: at})
-	if err != nil || o.ToFull > 1<<60 {
+	d, after := a.replay(*tr)
+	if d.Err != nil || after.Life > 1<<60 {
 		return
 	}
-	part := (o.ToFull + a.lead + 2*999 + beyond) % 1000
+	part := (int64(after.Life) + a.lead + 2*999 + beyond) % 1000
 	tr.charge.Rule.Keep += time.Duration(1000-part) * time.Microsecond
 }
 

@@ -91,9 +91,9 @@ func TestC12LargeVersionsKeepEveryDigit(t *testing.T) {
 func TestC12InstantsKeepEveryMicrosecond(t *testing.T) {
 	inEachMode(t, func(t *testing.T, mode redis.Option) {
 		rdb, prefix := shared(t)
-		steps, batch := 10_000, 100
+		steps := 10_000
 		if mode != nil {
-			steps, batch = 1000, 1 // each is two trips
+			steps = 1000 // each is two trips
 		}
 		now := newClock().now()
 		limit := config(t, 3, bandwidth.Greedy(7, 3*time.Millisecond))
@@ -102,32 +102,18 @@ func TestC12InstantsKeepEveryMicrosecond(t *testing.T) {
 			Request: bucket.Request{Config: limit, Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: 1}},
 			Rule:    longLife,
 		}
-		b := goredis.New(rdb, mode, redis.WithClientClock(func() time.Time {
-			if batch > 1 { // read once for each decision of a batch
-				now = now.Add(100 * time.Nanosecond)
-			}
-			return now
-		}, time.Second))
+		b := goredis.New(rdb, mode, redis.WithClientClock(func() time.Time { return now }, time.Second))
 
 		var want bucket.Entry
-		at := now
-		for range steps / batch {
-			if batch == 1 {
-				now = now.Add(100 * time.Nanosecond)
+		for range steps {
+			now = now.Add(100 * time.Nanosecond)
+			d := decide(t, b, charge)[0]
+			o := bucket.Step(want, charge.Request, bucket.Moment{Now: now.UnixMicro(), Tick: bucket.Microsecond, Lead: 1e6})
+			if o.Change == bucket.Write {
+				want = o.Next
 			}
-			charges := make([]proxy.Charge, batch)
-			for i := range charges {
-				charges[i] = charge
-			}
-			for _, d := range decide(t, b, charges...) {
-				at = at.Add(100 * time.Nanosecond)
-				o := bucket.Step(want, charge.Request, bucket.Moment{Now: at.UnixMicro(), Tick: bucket.Microsecond, Lead: 1e6})
-				if o.Change == bucket.Write {
-					want = o.Next
-				}
-				if d.Err != nil || d.Results[0] != o.Result {
-					t.Fatalf("at %v: got %+v, %v; want %+v", at, d.Results[0].Probe, d.Err, o.Result.Probe)
-				}
+			if d.Err != nil || d.Results[0] != o.Result {
+				t.Fatalf("at %v: got %+v, %v; want %+v", now, d.Results[0].Probe, d.Err, o.Result.Probe)
 			}
 		}
 	})

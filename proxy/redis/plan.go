@@ -14,7 +14,8 @@ import (
 
 // plan is what the scripts need of a configuration, worked out once.
 type plan struct {
-	take  *Script // nil: too many bandwidths for the short script
+	take  *Script // the short script, nil for too many bandwidths,
+	takes *Script // and the same for several takes at once
 	exact bool    // all that follows from the configuration fits a double
 	bytes string  // what stored buckets begin with
 	birth string  // how a new bucket's bytes go on; empty: only Go can make one
@@ -73,7 +74,10 @@ func newPlan(c bucket.Configuration, clientClock bool) *plan {
 		p.birth = string(codec.AppendState(nil, newborn))
 	}
 	if c.Len() <= mostUnrolled {
-		p.take = shape{"take.lua", clientClock, c.Version() > 0, letters(c)}.script()
+		s := shape{file: "take.lua", clientClock: clientClock, versioned: c.Version() > 0, bandwidths: letters(c)}
+		p.take = s.script()
+		s.runs = true
+		p.takes = s.script()
 	}
 	return p
 }

@@ -90,27 +90,43 @@ func (b *Backend) Do(ctx context.Context, ds []proxy.Decision) {
 		return
 	}
 	calls := make([]Call, 0, len(ds))
-	asked := make([]int, 0, len(ds)) // the decision of each call
-	for i := range ds {
-		charge, _, ok := ds[i].Single()
-		if !ok {
-			continue
-		}
-		if call, ok := b.call(charge); ok {
-			calls, asked = append(calls, call), append(asked, i)
-		} else {
-			b.handOver(ctx, &ds[i], nil)
+	asked := make([][]proxy.Decision, 0, len(ds)) // the decisions of each call
+	for group := range proxy.Groups(ds) {
+		for len(group) > 0 {
+			n := together(group)
+			if call, ok := b.call(group[:n]); ok {
+				calls, asked = append(calls, call), append(asked, group[:n])
+			} else {
+				b.handOver(ctx, group[:n], nil)
+			}
+			group = group[n:]
 		}
 	}
 	b.run(ctx, calls)
 	for j := range calls {
-		b.conclude(ctx, &ds[asked[j]], &calls[j])
+		b.conclude(ctx, asked[j], &calls[j])
 	}
 }
 
-// call is the script call that decides a charge; false where its numbers are
-// too large for scripts.
-func (b *Backend) call(c *proxy.Charge) (call Call, ok bool) {
+// together is how many of the first decisions on a key one script call decides:
+// any number of takes under one configuration, and otherwise one.
+func together(group []proxy.Decision) int {
+	first := &group[0].Charges[0]
+	n := 1
+	for takes(first) && n < len(group) && takes(&group[n].Charges[0]) && group[n].Charges[0].Config == first.Config {
+		n++
+	}
+	return n
+}
+
+func takes(c *proxy.Charge) bool {
+	return c.Op.Kind == bucket.OpConsume && !c.Op.ReadOnly() && !c.StoredRules
+}
+
+// call is the script call that decides what belongs together; false where
+// numbers are too large for scripts.
+func (b *Backend) call(ds []proxy.Decision) (call Call, ok bool) {
+	c := &ds[0].Charges[0]
 	switch {
 	case c.Op.Kind == bucket.OpRemove:
 		call, _ = b.clock.call(b.clock.script("remove.lua"), c.Key, ownBytes)
@@ -129,12 +145,29 @@ func (b *Backend) call(c *proxy.Charge) (call Call, ok bool) {
 	switch {
 	case !p.exact:
 		return Call{}, false
-	case c.Op.Kind == bucket.OpConsume && p.take != nil && !c.StoredRules && !p.overruled.Load():
+	case takes(c) && p.take != nil && !p.overruled.Load():
 		keep, retention := b.lives(c, c.Config.Version() > 0 || !c.Config.StartsFull())
-		return b.clock.call(p.take, c.Key, p.bytes, p.birth, tokens(c.Op), keep, retention)
+		if len(ds) > 1 {
+			return b.clock.call(p.takes, c.Key, append([]string{p.bytes, p.birth, keep, retention}, runs(ds)...)...)
+		}
+		return b.clock.call(p.take, c.Key, p.bytes, p.birth, keep, retention, tokens(c.Op))
+	case len(ds) > 1:
+		return Call{}, false
 	default:
 		return b.apply(c, p)
 	}
+}
+
+// runs tells takes as the script gets them: how many follow one another with the
+// same cost, and the cost.
+func runs(ds []proxy.Decision) (args []string) {
+	for from, i := 0, 1; i <= len(ds); i++ {
+		if i == len(ds) || ds[i].Charges[0].Op.Tokens != ds[from].Charges[0].Op.Tokens {
+			args = append(args, decimal(int64(i-from)), tokens(ds[from].Charges[0].Op))
+			from = i
+		}
+	}
+	return args
 }
 
 var applyNames = map[bucket.Kind]string{
@@ -212,35 +245,29 @@ func own(err error) string {
 	return text
 }
 
-// conclude turns a script's reply into the decision's result: Go repeats what
-// the script decided and so can explain it.
-func (b *Backend) conclude(ctx context.Context, d *proxy.Decision, call *Call) {
-	charge := &d.Charges[0]
+// conclude turns a script's reply into results: Go repeats what the script
+// decided and so can explain it.
+func (b *Backend) conclude(ctx context.Context, ds []proxy.Decision, call *Call) {
+	charge := &ds[0].Charges[0]
 	switch {
 	case isScriptFault(call.Err):
-		b.handOver(ctx, d, nil)
+		b.handOver(ctx, ds, nil)
 		return
 	case call.Err != nil:
-		d.Err = storeError(call, charge.Op.ReadOnly())
+		proxy.Fail(ds, proxy.ErrOutcomeUnknown, storeError(call, charge.Op.ReadOnly()))
 		return
 	}
 	stored := b.clock.stored(call)
-	if call.Reply.Undone {
-		b.handOver(ctx, d, &stored)
-		return
-	}
-	if charge.Op.ReadOnly() {
-		d.Results[0], d.Notes, d.Err = proxy.Resolve(ctx, store{b}, b.codec, charge, stored)
-		return
-	}
-	o, lost, err := proxy.Decide(b.codec, charge, stored)
 	switch {
-	case err != nil: // a script decides on nothing foreign
-		d.Err = &proxy.StoreError{Kind: err, Key: charge.Key}
-	case lost:
-		b.replaceLost(ctx, d)
+	case call.Reply.Undone:
+		b.handOver(ctx, ds, &stored)
+	case charge.Op.ReadOnly():
+		proxy.Resolve(ctx, store{b}, b.codec, ds, stored)
 	default:
-		d.Results[0], d.Err = o.Result, o.Err
+		proxy.Replay(b.codec, ds, stored)
+		if ds[0].Notes&proxy.StateLost != 0 {
+			b.replaceLost(ctx, ds)
+		}
 	}
 }
 
@@ -248,17 +275,16 @@ func (b *Backend) conclude(ctx context.Context, d *proxy.Decision, call *Call) {
 // configuration is damaged in a way that only Go can tell, such as a rate that is
 // not in lowest terms. The bucket is lost, so whatever has been made of it since
 // goes too.
-func (b *Backend) replaceLost(ctx context.Context, d *proxy.Decision) {
-	charge := &d.Charges[0]
-	d.Notes |= proxy.StateLost
+func (b *Backend) replaceLost(ctx context.Context, ds []proxy.Decision) {
+	charge := &ds[0].Charges[0]
 	call, _ := b.clock.call(b.clock.script("remove.lua"), charge.Key, ownBytes)
 	calls := []Call{call}
 	if b.run(ctx, calls); calls[0].Err != nil {
-		d.Err = storeError(&calls[0], false)
+		proxy.Fail(ds, proxy.ErrOutcomeUnknown, storeError(&calls[0], false))
 		return
 	}
 	if charge.Op.Kind != bucket.OpRemove {
-		b.handOver(ctx, d, nil)
+		b.handOver(ctx, ds, nil)
 	}
 }
 
@@ -268,23 +294,23 @@ func isScriptFault(err error) bool {
 	return strings.HasPrefix(own(err), "ERR ") && isServerError(err, "script")
 }
 
-// handOver leaves a decision to compare-and-swap, from what a script saw or
-// else from what is there now.
-func (b *Backend) handOver(ctx context.Context, d *proxy.Decision, seen *proxy.Stored) {
-	charge := &d.Charges[0]
-	d.Notes |= proxy.HandedOver
+// handOver leaves decisions on one key to compare-and-swap, from what a script
+// saw or else from what is there now.
+func (b *Backend) handOver(ctx context.Context, ds []proxy.Decision, seen *proxy.Stored) {
+	for i := range ds {
+		ds[i].Notes |= proxy.HandedOver
+	}
+	charge := &ds[0].Charges[0]
 	if seen == nil {
 		stored, err := store{b}.Load(ctx, charge.Key)
 		if err != nil {
-			d.Err = err
+			proxy.Fail(ds, proxy.ErrUnavailable, err)
 			return
 		}
 		seen = &stored
 	}
-	var notes proxy.Notes
-	d.Results[0], notes, d.Err = proxy.Resolve(ctx, store{b}, b.codec, charge, *seen)
-	d.Notes |= notes
-	if d.Err == nil && overruled(charge, &d.Results[0]) {
+	proxy.Resolve(ctx, store{b}, b.codec, ds, *seen)
+	if ds[0].Err == nil && overruled(charge, &ds[0].Results[0]) {
 		b.plans.of(charge.Config, b.clock.now != nil).overruled.Store(true)
 	}
 }

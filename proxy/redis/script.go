@@ -29,6 +29,7 @@ type shape struct {
 	file        string
 	clientClock bool
 	versioned   bool
+	runs        bool   // several takes at once
 	bandwidths  string // a letter each, see letter
 }
 
@@ -39,7 +40,7 @@ func (s shape) script() *Script {
 	if known, ok := scripts.Load(s); ok {
 		return known.(*Script)
 	}
-	data := scriptData{ClientClock: s.clientClock, Versioned: s.versioned}
+	data := scriptData{ClientClock: s.clientClock, Versioned: s.versioned, Runs: s.runs}
 	for i, letter := range s.bandwidths {
 		kind := strings.ToLower(string(letter))
 		data.Bandwidths = append(data.Bandwidths, scriptBandwidth{
@@ -58,6 +59,7 @@ func (s shape) script() *Script {
 type scriptData struct {
 	ClientClock bool
 	Versioned   bool
+	Runs        bool
 	Bandwidths  []scriptBandwidth
 }
 

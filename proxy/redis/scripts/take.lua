@@ -9,9 +9,10 @@
 -- loops and tables.
 --
 -- ARGV: the configuration's bytes, the rest of a new bucket's bytes ('' if only
--- the caller can make one), the cost, what a key lives longer than its
--- time-to-full, and how much longer a state that says more than an absent key (0
--- if this one does not), both in microseconds
+-- the caller can make one), what a key lives longer than its time-to-full, how
+-- much longer a state that says more than an absent key (0 if this one does not),
+-- both in microseconds,{{if .Runs}} and for each run of takes with one cost their number and the
+-- cost{{else}} and the cost{{end}}
 --
 -- The reply is the instant and the bytes seen; Go repeats the decision from
 -- them and explains it. A third value hands the decision to compare-and-swap:
@@ -81,11 +82,33 @@ if elapsed > 0 then last = now end
 -- Decide. A refusal writes nothing, except what each call would otherwise meet
 -- the same way and never gain a token: the birth of a bucket that is not full,
 -- and with a client's clock an instant that was too far ahead.
-local n = tonumber(ARGV[3])
+{{- if .Runs}}
+local granted = false
+for i = 5, #ARGV{{if .ClientClock}} - 2{{end}}, 2 do
+	local number, n = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
+	local there = t1
+{{- range .Bandwidths}}{{if gt .I 1}}
+	if t{{.I}} < there then there = t{{.I}} end
+{{- end}}{{end}}
+	local taken = (there - there % n) / n
+	if taken > number then taken = number end
+	if taken > 0 then
+		granted = true
+{{- range .Bandwidths}}
+		t{{.I}} = t{{.I}} - taken * n
+{{- end}}
+	end
+end
+if granted then
+{{- else}}
+local n = tonumber(ARGV[5])
 if {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} >= n{{end}} then
 {{- range .Bandwidths}}
 	t{{.I}} = t{{.I}} - n
-	if t{{.I}} > c{{.I}} and ARGV[5] == '0' then return {now, seen, 1} end -- credit is to be remembered
+{{- end}}
+{{- end}}
+{{- range .Bandwidths}}
+	if t{{.I}} > c{{.I}} and ARGV[4] == '0' then return {now, seen, 1} end -- credit is to be remembered
 {{- end}}
 elseif {{if .ClientClock}}not corrected and ({{end}}seen or {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} == c{{.I}}{{end}}{{if .ClientClock}}){{end}} then
 	return {now, seen}
@@ -110,9 +133,9 @@ end
 {{- end}}
 if elapsed < 0 and full > 0 then full = full - elapsed end
 {{- if not .ClientClock}}
-if full == 0 and ARGV[5] == '0' then return {now, seen, 1} end -- credit is used up: to be deleted
+if full == 0 and ARGV[4] == '0' then return {now, seen, 1} end -- credit is used up: to be deleted
 {{- end}}
-local ends = {{template "from" .}} + full + ARGV[4] + ARGV[5] + 999
+local ends = {{template "from" .}} + full + ARGV[3] + ARGV[4] + 999
 if ends >= 2^53 then return {now, seen, 1} end
 redis.call('SET', KEYS[1], config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, {{if .Aligned}}0{{else}}r{{.I}}{{end}}{{end}}), '{{template "expire" .}}', string.format('%.0f', (ends - ends % 1000) / 1000))
 return {now, seen}
