@@ -20,6 +20,9 @@ type player struct {
 	last    Step
 	answer  model.Answer
 	promise promise
+	// cutShort tells that the stored key has the longest life there is, which may
+	// be less than its need.
+	cutShort bool
 }
 
 // promise is what a refusal told its caller: alone, the same request will be
@@ -62,6 +65,9 @@ func (p *player) play(step Step) error {
 	if p.model.Expired(step.Now) {
 		p.model.Forget()
 		p.coverage.Expired++
+		if p.cutShort {
+			p.promise = promise{}
+		}
 		if err := p.target.Forget(); err != nil {
 			return fmt.Errorf("forget: %w", err)
 		}
@@ -88,6 +94,9 @@ func (p *player) play(step Step) error {
 		if err := c.Check(want.Effect, step.Now); err != nil {
 			return fmt.Errorf("stored key: %w", err)
 		}
+	}
+	if want.Change == bucket.Write {
+		p.cutShort = want.Life == math.MaxInt64
 	}
 	p.coverage.count(&p.last, &step, &want)
 	p.last, p.answer = step, want

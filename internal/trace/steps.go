@@ -233,9 +233,11 @@ func (a *author) tick() {
 }
 
 // travel moves the clock by up to a thousand years, and from far away home again.
+// That may take longer than int64, so where expiry is to be invisible nobody
+// comes home: no life is that long.
 func (a *author) travel() {
 	home := present(a.r, a.subject.Tick)
-	if away := plus(a.now, -home); away < -a.ticks(100*year) || away > a.ticks(100*year) {
+	if away := plus(a.now, -home); !a.invisible && (away < -a.ticks(100*year) || away > a.ticks(100*year)) {
 		a.move(plus(home, -a.now))
 		return
 	}

@@ -42,7 +42,7 @@ func TestScriptsAgreeOnDamage(t *testing.T) {
 			} {
 				var all []trial
 				for i, b := range values {
-					all = append(all, trial{b, proxy.Charge{Key: fmt.Sprint(i), Request: request, Rule: longLife}})
+					all = append(all, trial{stored: b, charge: proxy.Charge{Key: fmt.Sprint(i), Request: request, Rule: longLife}})
 				}
 				t.Run(fmt.Sprintf("%d bandwidths, %v, stored rules %t", c.Len(), request.Op.Kind, request.StoredRules), func(t *testing.T) {
 					a.check(t, all)

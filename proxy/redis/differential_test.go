@@ -16,10 +16,22 @@ import (
 	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
-// trial is one charge on what is stored under its key.
+// trial is a charge on what is stored under its key, and takes that follow it in
+// the same batch.
 type trial struct {
 	stored []byte // nil: nothing
 	charge proxy.Charge
+	costs  []int64
+}
+
+func (tr trial) charges() []proxy.Charge {
+	all := []proxy.Charge{tr.charge}
+	for _, cost := range tr.costs {
+		c := tr.charge
+		c.Op = bucket.Operation{Kind: bucket.OpConsume, Tokens: cost}
+		all = append(all, c)
+	}
+	return all
 }
 
 // against holds a backend against the arithmetic: whatever is stored, the answer
@@ -47,9 +59,9 @@ func (a *against) check(t testing.TB, trials []trial) {
 	t.Helper()
 	a.put(t, trials)
 	a.mon.seen()
-	charges := make([]proxy.Charge, len(trials))
-	for i := range trials {
-		charges[i] = trials[i].charge
+	var charges []proxy.Charge
+	for _, tr := range trials {
+		charges = append(charges, tr.charges()...)
 	}
 	ds := decide(t, a.backend, charges...)
 	lives := map[string]string{} // in milliseconds, as the last write of each key has it
@@ -59,25 +71,17 @@ func (a *against) check(t testing.TB, trials []trial) {
 		}
 	}
 	left := a.look(t, trials)
-	for i, d := range ds {
-		tr := trials[i]
+	for i, tr := range trials {
 		want, after := a.replay(tr)
-		lost := want.Notes&proxy.StateLost != 0
-		a.count(d.Notes, lost, want.Err)
+		for j, d := range ds[:len(want)] {
+			a.compare(t, tr, d, want[j])
+		}
+		ds = ds[len(want):]
 		next := tr.stored
-		var refused *proxy.StoreError
-		switch {
-		case errors.As(want.Err, &refused):
-			wantStoreError(t, d.Err, refused.Kind, tr.charge.Key)
-		case d.Err != nil:
-			t.Fatalf("%+v on % x: %v", tr.charge, tr.stored, d.Err)
-		case !same(d.Results[0], want.Results[0]):
-			t.Fatalf("%+v on % x at %d:\n got %+v\nwant %+v", tr.charge, tr.stored, a.now, d.Results[0], want.Results[0])
-		case lost != (d.Notes&proxy.StateLost != 0):
-			t.Fatalf("%+v on % x: state lost is %t, want %t", tr.charge, tr.stored, !lost, lost)
-		case after.Change == bucket.Write:
+		switch after.Change {
+		case bucket.Write:
 			next = codec.MessagePack{}.Append(nil, after.Next)
-		case after.Change == bucket.Delete:
+		case bucket.Delete:
 			next = nil
 		}
 		if (left[i] == nil) != (next == nil) || string(left[i]) != string(next) {
@@ -92,19 +96,38 @@ func (a *against) check(t testing.TB, trials []trial) {
 	}
 }
 
-// replay is what a trial's charge should come to.
-func (a *against) replay(tr trial) (proxy.Decision, proxy.After) {
-	ds := []proxy.Decision{{Charges: []proxy.Charge{tr.charge}, Results: make([]bucket.Result, 1)}}
+func (a *against) compare(t testing.TB, tr trial, d, want proxy.Decision) {
+	t.Helper()
+	lost := want.Notes&proxy.StateLost != 0
+	a.count(d.Notes, lost, want.Err)
+	var refused *proxy.StoreError
+	switch {
+	case errors.As(want.Err, &refused):
+		wantStoreError(t, d.Err, refused.Kind, tr.charge.Key)
+	case d.Err != nil:
+		t.Fatalf("%+v on % x: %v", tr, tr.stored, d.Err)
+	case !same(d.Results[0], want.Results[0]):
+		t.Fatalf("%+v on % x at %d:\n got %+v\nwant %+v", tr, tr.stored, a.now, d.Results[0], want.Results[0])
+	case lost != (d.Notes&proxy.StateLost != 0):
+		t.Fatalf("%+v on % x: state lost is %t, want %t", tr, tr.stored, !lost, lost)
+	}
+}
+
+// replay is what a trial should come to.
+func (a *against) replay(tr trial) ([]proxy.Decision, proxy.After) {
+	var ds []proxy.Decision
+	for _, c := range tr.charges() {
+		ds = append(ds, proxy.Decision{Charges: []proxy.Charge{c}, Results: make([]bucket.Result, 1)})
+	}
 	at := bucket.Moment{Now: a.now, Tick: bucket.Microsecond, Lead: a.lead}
-	after := proxy.Replay(codec.MessagePack{}, ds, proxy.Stored{Bytes: tr.stored, At: at})
-	return ds[0], after
+	return ds, proxy.Replay(codec.MessagePack{}, ds, proxy.Stored{Bytes: tr.stored, At: at})
 }
 
 // wholeMillis lengthens the life of a trial's key so that it is a whole number of
 // milliseconds, which are all that a server is told, and some microseconds beyond.
 func (a *against) wholeMillis(tr *trial, beyond int64) {
-	d, after := a.replay(*tr)
-	if d.Err != nil || after.Life > 1<<60 {
+	ds, after := a.replay(*tr)
+	if ds[0].Err != nil || after.Life > 1<<60 {
 		return
 	}
 	part := (int64(after.Life) + a.lead + 2*999 + beyond) % 1000

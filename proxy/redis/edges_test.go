@@ -180,6 +180,45 @@ func (r edgy) config() bucket.Configuration {
 	return c
 }
 
+// Takes of a batch on one key are decided one after another, by one script call.
+func TestScriptTakesInRuns(t *testing.T) {
+	rounds := 120
+	if testing.Short() {
+		rounds = 15
+	}
+	inEachMode(t, func(t *testing.T, mode redis.Option) {
+		for _, skew := range []time.Duration{time.Microsecond, time.Hour} {
+			r := edgy{rand.New(rand.NewPCG(54, uint64(skew)))}
+			a := newAgainst(t, mode, skew)
+			for range rounds {
+				a.now = r.instant()
+				var all []trial
+				for i := range 30 {
+					tr := r.trial(fmt.Sprint(i), a)
+					tr.charge.StoredRules = false
+					if tr.charge.Config.IsZero() || tr.charge.Config.Len() > 3 {
+						continue
+					}
+					tr.charge.Op = bucket.Operation{Kind: bucket.OpConsume, Tokens: 1 + r.upTo(math.MaxInt64-1)}
+					most := tr.charge.Config.Bandwidth(0).Capacity()
+					for cost := int64(1); len(tr.costs) < 20; {
+						if r.chance(0.4) {
+							cost = 1 + r.upTo(1+most/int64(1+r.IntN(9)))
+						}
+						tr.costs = append(tr.costs, cost)
+					}
+					all = append(all, tr)
+				}
+				a.check(t, all)
+			}
+			t.Logf("skew %v: %d decided in scripts, %d by swap", skew, a.counts.inScript, a.counts.handedOver)
+			if mode == nil && a.counts.inScript < a.counts.handedOver/10 {
+				t.Error("too few decided in scripts for the test to show anything")
+			}
+		}
+	})
+}
+
 // trial is one whose time to live would mostly show a tick less or more.
 func (r edgy) trial(key string, a *against) trial {
 	tr := r.roughly(key, a)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice/bandwidth"
 	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/codec"
 )
 
@@ -25,6 +26,12 @@ type plan struct {
 	// out. The short script would hand over each of those calls, so the general
 	// one takes its place.
 	overruled atomic.Bool
+}
+
+// isShort tells whether the short script is for a charge under the plan's
+// configuration.
+func (p *plan) isShort(c *proxy.Charge) bool {
+	return c.Op.Kind == bucket.OpConsume && !c.Op.ReadOnly() && !c.StoredRules && p.take != nil && !p.overruled.Load()
 }
 
 // least is the version from which on a stored configuration rules over a

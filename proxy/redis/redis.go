@@ -93,7 +93,7 @@ func (b *Backend) Do(ctx context.Context, ds []proxy.Decision) {
 	asked := make([][]proxy.Decision, 0, len(ds)) // the decisions of each call
 	for group := range proxy.Groups(ds) {
 		for len(group) > 0 {
-			n := together(group)
+			n := b.together(group)
 			if call, ok := b.call(group[:n]); ok {
 				calls, asked = append(calls, call), append(asked, group[:n])
 			} else {
@@ -109,18 +109,18 @@ func (b *Backend) Do(ctx context.Context, ds []proxy.Decision) {
 }
 
 // together is how many of the first decisions on a key one script call decides:
-// any number of takes under one configuration, and otherwise one.
-func together(group []proxy.Decision) int {
-	first := &group[0].Charges[0]
-	n := 1
-	for takes(first) && n < len(group) && takes(&group[n].Charges[0]) && group[n].Charges[0].Config == first.Config {
+// any number of takes that the short script is for, and otherwise one.
+func (b *Backend) together(group []proxy.Decision) int {
+	config := group[0].Charges[0].Config
+	if len(group) == 1 || config.IsZero() {
+		return 1
+	}
+	p := b.plans.of(config, b.clock.now != nil)
+	n := 0
+	for n < len(group) && group[n].Charges[0].Config == config && p.isShort(&group[n].Charges[0]) {
 		n++
 	}
-	return n
-}
-
-func takes(c *proxy.Charge) bool {
-	return c.Op.Kind == bucket.OpConsume && !c.Op.ReadOnly() && !c.StoredRules
+	return max(n, 1)
 }
 
 // call is the script call that decides what belongs together; false where
@@ -145,14 +145,12 @@ func (b *Backend) call(ds []proxy.Decision) (call Call, ok bool) {
 	switch {
 	case !p.exact:
 		return Call{}, false
-	case takes(c) && p.take != nil && !p.overruled.Load():
+	case p.isShort(c):
 		keep, retention := b.lives(c, c.Config.Version() > 0 || !c.Config.StartsFull())
 		if len(ds) > 1 {
 			return b.clock.call(p.takes, c.Key, append([]string{p.bytes, p.birth, keep, retention}, runs(ds)...)...)
 		}
 		return b.clock.call(p.take, c.Key, p.bytes, p.birth, keep, retention, tokens(c.Op))
-	case len(ds) > 1:
-		return Call{}, false
 	default:
 		return b.apply(c, p)
 	}
