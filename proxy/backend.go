@@ -52,13 +52,20 @@ type Decision struct {
 // answered without asking it. A wrapper adds a source of its own.
 type Source uint8
 
-// SourceStore is the backend in which the buckets live.
-const SourceStore Source = 0
+// The sources.
+const (
+	// SourceStore is the backend in which the buckets live.
+	SourceStore Source = iota
+	// SourceCoalesced is the same, on a trip shared with other callers.
+	SourceCoalesced
+)
+
+var sourceNames = [...]string{SourceStore: "store", SourceCoalesced: "coalesced"}
 
 // String is the name of the source, fit for a label.
 func (s Source) String() string {
-	if s == SourceStore {
-		return "store"
+	if int(s) < len(sourceNames) {
+		return sourceNames[s]
 	}
 	return "unknown source"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,9 +46,16 @@ func TestNewManagerReportsEveryBadArgument(t *testing.T) {
 }
 
 // recorder keeps the names of events and what they told.
-type recorder struct{ events []proxy.Event }
+type recorder struct {
+	mu     sync.Mutex
+	events []proxy.Event
+}
 
-func (r *recorder) Observe(_ context.Context, e proxy.Event) { r.events = append(r.events, e) }
+func (r *recorder) Observe(_ context.Context, e proxy.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
 
 func (r *recorder) String() string {
 	var names []string

@@ -140,6 +140,10 @@ func Resolve(ctx context.Context, s Store, c Codec, ds []Decision, stored Stored
 			next = c.Append(nil, after.Next)
 		}
 		now, swapped, err := s.Swap(ctx, key, stored, next, after.Life.Longer(stored.At.Lead))
+		if attempt > 0 && errors.Is(err, ErrUnavailable) && ctx.Err() != nil {
+			Fail(ds, ErrContended, ctx.Err()) // time ran out before this attempt began
+			return
+		}
 		if err != nil {
 			Fail(ds, ErrOutcomeUnknown, err)
 			return

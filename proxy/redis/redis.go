@@ -18,12 +18,14 @@ const DefaultSkew = time.Second
 
 // Backend is buckets in Redis. Adapters make it.
 type Backend struct {
-	client  Client
-	codec   codec.MessagePack
-	swapper proxy.Backend // nil: scripts decide
-	clock   clock
-	plans   plans
-	err     error // a bad argument, told by Validate
+	client Client
+	codec  codec.MessagePack
+	swaps  bool // this process decides, see WithCompareAndSwap
+	apart  bool // see WithoutCoalescing
+	decide proxy.Backend
+	clock  clock
+	plans  plans
+	err    error // a bad argument, told by Validate
 }
 
 var (
@@ -38,7 +40,14 @@ type Option func(*Backend)
 // one round trip for what changes nothing, two for what does, one more for each
 // time that somebody else was faster.
 func WithCompareAndSwap() Option {
-	return func(b *Backend) { b.swapper = proxy.CompareAndSwap(store{b}, b.codec) }
+	return func(b *Backend) { b.swaps = true }
+}
+
+// WithoutCoalescing gives each operation a trip of its own. Otherwise those of
+// this backend on one key share a trip while one is under way, see
+// [proxy.Coalesce].
+func WithoutCoalescing() Option {
+	return func(b *Backend) { b.apart = true }
 }
 
 // WithClientClock takes the time from this process and not from Redis: for
@@ -74,6 +83,13 @@ func New(c Client, opts ...Option) *Backend {
 			opt(b)
 		}
 	}
+	b.decide = scripts{b}
+	if b.swaps {
+		b.decide = proxy.CompareAndSwap(store{b}, b.codec)
+	}
+	if !b.apart {
+		b.decide = proxy.Coalesce(b.decide)
+	}
 	return b
 }
 
@@ -84,11 +100,12 @@ func (b *Backend) Validate() error { return b.err }
 func (b *Backend) Close() error { return nil }
 
 // Do decides; see [proxy.Backend]. Decisions by script share one trip.
-func (b *Backend) Do(ctx context.Context, ds []proxy.Decision) {
-	if b.swapper != nil {
-		b.swapper.Do(ctx, ds)
-		return
-	}
+func (b *Backend) Do(ctx context.Context, ds []proxy.Decision) { b.decide.Do(ctx, ds) }
+
+// scripts is the same backend where scripts decide.
+type scripts struct{ *Backend }
+
+func (b scripts) Do(ctx context.Context, ds []proxy.Decision) {
 	calls := make([]Call, 0, len(ds))
 	asked := make([][]proxy.Decision, 0, len(ds)) // the decisions of each call
 	for group := range proxy.Groups(ds) {

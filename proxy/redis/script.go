@@ -33,11 +33,11 @@ type shape struct {
 	bandwidths  string // a letter each, see letter
 }
 
-var scripts sync.Map // shape -> *Script
+var rendered sync.Map // shape -> *Script
 
 // script renders the script of a shape.
 func (s shape) script() *Script {
-	if known, ok := scripts.Load(s); ok {
+	if known, ok := rendered.Load(s); ok {
 		return known.(*Script)
 	}
 	data := scriptData{ClientClock: s.clientClock, Versioned: s.versioned, Runs: s.runs}
@@ -52,7 +52,7 @@ func (s shape) script() *Script {
 		panic(err) // the templates are part of the program
 	}
 	sum := sha1.Sum([]byte(text.String()))
-	known, _ := scripts.LoadOrStore(s, &Script{text.String(), hex.EncodeToString(sum[:])})
+	known, _ := rendered.LoadOrStore(s, &Script{text.String(), hex.EncodeToString(sum[:])})
 	return known.(*Script)
 }
 

@@ -129,7 +129,7 @@ func TestExhaustedPoolIsUnavailable(t *testing.T) {
 	for rdb.PoolStats().IdleConns > 0 {
 		time.Sleep(time.Millisecond)
 	}
-	_, err = b.Consume(t.Context(), 1)
+	_, err = m.Bucket("other", hourly).Consume(t.Context(), 1)
 	if !errors.Is(err, proxy.ErrUnavailable) || !errors.Is(err, client.ErrPoolTimeout) || errors.Is(err, proxy.ErrOutcomeUnknown) {
 		t.Errorf("got %v, want unavailable because of the pool", err)
 	}

@@ -1,0 +1,217 @@
+package proxy
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice/bucket"
+)
+
+// Coalesce lets operations on one key share a trip to the backend: while one is
+// under way, those who come gather for the next, which carries all of them in
+// the order in which they came. Nobody waits on purpose, and nothing is
+// estimated: each answer is what the backend decides. So a key on which there
+// is always somebody costs one trip after the other, however many there are.
+//
+// A shared trip goes on until the latest deadline aboard. Who leaves before it
+// has begun is not charged and gets ErrUnavailable with the context's error; who
+// leaves later gets ErrOutcomeUnknown.
+//
+// The trip of somebody who is alone is an ordinary one. Decisions that come in
+// batches, and sets, are passed on as they are.
+func Coalesce(b Backend) Backend {
+	if c, ok := b.(*coalescer); ok {
+		return c
+	}
+	return &coalescer{backend: b, seed: maphash.MakeSeed()}
+}
+
+type coalescer struct {
+	backend Backend
+	seed    maphash.Seed
+	shards  [64]gate
+}
+
+// gate keeps the keys of a shard that have a trip under way, each with those who
+// wait for the next; nil if nobody does.
+type gate struct {
+	mu   sync.Mutex
+	keys map[string]*trip
+	_    [40]byte // a cache line for each
+}
+
+// trip is decisions that go together, on copies: a caller may leave at any time.
+// The gate's lock guards it until it is sent.
+type trip struct {
+	seats     []seat
+	latest    time.Time // the latest deadline, unless
+	unbounded bool      // somebody has none
+	sent      bool
+	done      chan struct{} // closed when the decisions are there
+	decisions []Decision
+}
+
+type seat struct {
+	charge Charge
+	empty  bool // who sat there has left
+	place  int  // among the decisions
+}
+
+func (c *coalescer) Do(ctx context.Context, ds []Decision) {
+	if len(ds) != 1 || len(ds[0].Charges) != 1 {
+		c.backend.Do(ctx, ds)
+		return
+	}
+	key := ds[0].Charges[0].Key
+	g := &c.shards[maphash.String(c.seed, key)%uint64(len(c.shards))]
+	t, i := g.enter(ctx, &ds[0].Charges[0])
+	if t == nil {
+		defer c.land(g, key)
+		c.backend.Do(ctx, ds)
+		return
+	}
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		if g.leave(t, i) {
+			Fail(ds, ErrUnavailable, ctx.Err())
+			return
+		}
+		select {
+		case <-t.done: // just now
+		default:
+			Fail(ds, ErrOutcomeUnknown, ctx.Err())
+			return
+		}
+	}
+	charges, results := ds[0].Charges, ds[0].Results
+	ds[0] = t.decisions[t.seats[i].place]
+	results[0] = ds[0].Results[0]
+	ds[0].Charges, ds[0].Results = charges, results
+}
+
+// enter begins a trip, or takes a seat in the next one.
+func (g *gate) enter(ctx context.Context, charge *Charge) (*trip, int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t, busy := g.keys[charge.Key]
+	if !busy {
+		if g.keys == nil {
+			g.keys = map[string]*trip{}
+		}
+		g.keys[charge.Key] = nil
+		return nil, 0
+	}
+	if t == nil {
+		t = &trip{done: make(chan struct{})}
+		g.keys[charge.Key] = t
+	}
+	t.seats = append(t.seats, seat{charge: *charge})
+	if deadline, ok := ctx.Deadline(); !ok {
+		t.unbounded = true
+	} else if deadline.After(t.latest) {
+		t.latest = deadline
+	}
+	return t, len(t.seats) - 1
+}
+
+// leave gives up a seat; false if the trip has begun.
+func (g *gate) leave(t *trip, i int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t.sent {
+		return false
+	}
+	t.seats[i].empty = true
+	return true
+}
+
+// next takes those who wait for a key's next trip. If nobody does, the key is
+// free again.
+func (g *gate) next(key string) *trip {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.keys[key]
+	if t == nil || t.allLeft() {
+		delete(g.keys, key)
+		return nil
+	}
+	t.sent = true
+	g.keys[key] = nil
+	return t
+}
+
+// land ends a trip: the next one begins, in a goroutine of its own since whose
+// trip this was is on the way back to its caller.
+func (c *coalescer) land(g *gate, key string) {
+	if t := g.next(key); t != nil {
+		go c.fly(g, key, t)
+	}
+}
+
+// fly carries out a shared trip. The next one begins before the many here are
+// told, so that it is on the way meanwhile.
+func (c *coalescer) fly(g *gate, key string, t *trip) {
+	ctx, cancel := t.context()
+	defer cancel()
+	defer close(t.done)
+	defer c.land(g, key)
+	t.board()
+	c.backend.Do(ctx, t.decisions)
+}
+
+func (t *trip) allLeft() bool {
+	for i := range t.seats {
+		if !t.seats[i].empty {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *trip) context() (context.Context, context.CancelFunc) {
+	if t.unbounded {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithDeadline(context.Background(), t.latest)
+}
+
+// board makes the decisions of those who are still there.
+func (t *trip) board() {
+	t.decisions = make([]Decision, 0, len(t.seats))
+	results := make([]bucket.Result, len(t.seats))
+	charges := make([]Charge, len(t.seats))
+	for i := range t.seats {
+		s := &t.seats[i]
+		if s.empty {
+			continue
+		}
+		n := len(t.decisions)
+		s.place, charges[n] = n, s.charge
+		t.decisions = append(t.decisions, Decision{
+			Charges: charges[n : n+1 : n+1], Results: results[n : n+1 : n+1], Source: SourceCoalesced,
+		})
+	}
+}
+
+// Close closes the backend.
+func (c *coalescer) Close() error { return c.backend.Close() }
+
+// Validate tells what the backend has to tell.
+func (c *coalescer) Validate() error {
+	if v, ok := c.backend.(Validator); ok {
+		return v.Validate()
+	}
+	if isNil(c.backend) {
+		return &bucket.ArgumentError{Field: "backend", Value: "nil", Allowed: "a backend"}
+	}
+	return nil
+}
+
+// NonBlocking tells that nobody ever waits for a trip.
+func (c *coalescer) NonBlocking() bool {
+	n, ok := c.backend.(NonBlocking)
+	return ok && n.NonBlocking()
+}
