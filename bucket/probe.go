@@ -38,6 +38,8 @@ type Probe struct {
 	// Configuration is the one in force: a stored one may rule over the
 	// caller's.
 	Configuration Configuration
+	// Source is who answered.
+	Source Source
 
 	tokens [4]int64
 	more   *[MaxBandwidths - 4]int64
@@ -55,6 +57,11 @@ func (p Probe) TokensOf(i int) int64 {
 		return p.more[i-len(p.tokens)]
 	}
 }
+
+// Measured tells that a bucket was asked. Otherwise a failure policy answered, and
+// what it tells of tokens and times besides Consumed, Tokens and Wait is not to be
+// shown to anybody.
+func (p Probe) Measured() bool { return p.Source != SourcePolicy }
 
 // NanosToWait is Wait in nanoseconds.
 func (p Probe) NanosToWait() int64 { return int64(p.Wait) }

@@ -13,6 +13,9 @@ import (
 // [Reservation.Cancel] or [Reservation.Settle], of which the first call counts
 // and the others do nothing.
 //
+// Tokens that another store or nobody stood in for are neither given back nor
+// settled: the store never took them.
+//
 // What goes back never lifts a bucket above its capacity, and later reservations
 // keep their due times, whoever gives back. So after a reset, an expiry or a
 // replacement nobody gains: a full bucket takes nothing, and an absent key stays
@@ -72,7 +75,7 @@ func (r *Reservation) Settle(ctx context.Context, used int64) error {
 func (r *Reservation) charge(ctx context.Context, used int64) error {
 	op := Operation{Kind: OpRefund, Tokens: r.Tokens - used}
 	switch {
-	case used == r.Tokens:
+	case used == r.Tokens, r.Source == SourcePolicy, r.Source == SourceFallback:
 		return nil
 	case used > r.Tokens:
 		op = Operation{Kind: OpForce, Tokens: used - r.Tokens}

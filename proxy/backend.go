@@ -30,6 +30,21 @@ type (
 	NonBlocking interface{ NonBlocking() bool }
 )
 
+func validate(b Backend) error {
+	if isNil(b) {
+		return &bucket.ArgumentError{Field: "backend", Value: "nil", Allowed: "a backend"}
+	}
+	if v, ok := b.(Validator); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+func nonBlocking(b Backend) bool {
+	n, ok := b.(NonBlocking)
+	return ok && n.NonBlocking()
+}
+
 // Decision is one thing to decide: a set of charges, taken all or nothing.
 type Decision struct {
 	Charges []Charge
@@ -44,30 +59,9 @@ type Decision struct {
 	// LostSwaps is how often somebody else was faster: the contention met under
 	// compare-and-swap.
 	LostSwaps int
-	// Source is who decided.
-	Source Source
-}
-
-// Source is who decided: the store itself, or a wrapper around its backend that
-// answered without asking it. A wrapper adds a source of its own.
-type Source uint8
-
-// The sources.
-const (
-	// SourceStore is the backend in which the buckets live.
-	SourceStore Source = iota
-	// SourceCoalesced is the same, on a trip shared with other callers.
-	SourceCoalesced
-)
-
-var sourceNames = [...]string{SourceStore: "store", SourceCoalesced: "coalesced"}
-
-// String is the name of the source, fit for a label.
-func (s Source) String() string {
-	if int(s) < len(sourceNames) {
-		return sourceNames[s]
-	}
-	return "unknown source"
+	// Failure is why the store gave no answer, where a wrapper gave one in its
+	// place.
+	Failure error
 }
 
 // Charge is one operation on one key.

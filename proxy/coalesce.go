@@ -89,6 +89,7 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 	charges, results := ds[0].Charges, ds[0].Results
 	ds[0] = t.decisions[t.seats[i].place]
 	results[0] = ds[0].Results[0]
+	results[0].Source = bucket.SourceCoalesced
 	ds[0].Charges, ds[0].Results = charges, results
 }
 
@@ -191,7 +192,7 @@ func (t *trip) board() {
 		n := len(t.decisions)
 		s.place, charges[n] = n, s.charge
 		t.decisions = append(t.decisions, Decision{
-			Charges: charges[n : n+1 : n+1], Results: results[n : n+1 : n+1], Source: SourceCoalesced,
+			Charges: charges[n : n+1 : n+1], Results: results[n : n+1 : n+1],
 		})
 	}
 }
@@ -200,18 +201,7 @@ func (t *trip) board() {
 func (c *coalescer) Close() error { return c.backend.Close() }
 
 // Validate tells what the backend has to tell.
-func (c *coalescer) Validate() error {
-	if v, ok := c.backend.(Validator); ok {
-		return v.Validate()
-	}
-	if isNil(c.backend) {
-		return &bucket.ArgumentError{Field: "backend", Value: "nil", Allowed: "a backend"}
-	}
-	return nil
-}
+func (c *coalescer) Validate() error { return validate(c.backend) }
 
-// NonBlocking tells that nobody ever waits for a trip.
-func (c *coalescer) NonBlocking() bool {
-	n, ok := c.backend.(NonBlocking)
-	return ok && n.NonBlocking()
-}
+// NonBlocking tells whether the backend never blocks.
+func (c *coalescer) NonBlocking() bool { return nonBlocking(c.backend) }

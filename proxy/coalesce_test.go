@@ -224,7 +224,7 @@ func TestAnObserverHearsOfSharedTrips(t *testing.T) {
 		for _, e := range heard.events {
 			sources[e.Source]++
 		}
-		if sources != [2]int{proxy.SourceStore: 1, proxy.SourceCoalesced: 2} {
+		if sources != [2]int{bucket.SourceStore: 1, bucket.SourceCoalesced: 2} {
 			t.Errorf("sources %v", sources)
 		}
 	})

@@ -118,12 +118,7 @@ func WithObserver(o Observer) Option {
 // itself is reported here too.
 func NewManager(b Backend, opts ...Option) (*Manager, error) {
 	m := &Manager{backend: b, prefix: DefaultKeyPrefix, timeout: DefaultTimeout}
-	var faults []error
-	if isNil(b) {
-		faults = append(faults, &bucket.ArgumentError{Field: "backend", Value: "nil", Allowed: "a backend"})
-	} else if v, ok := b.(Validator); ok {
-		faults = append(faults, v.Validate())
-	}
+	faults := []error{validate(b)}
 	for _, opt := range opts {
 		if opt == nil {
 			opt = func(*Manager) error {
@@ -135,9 +130,7 @@ func NewManager(b Backend, opts ...Option) (*Manager, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	if n, ok := b.(NonBlocking); ok {
-		m.nonBlocking = n.NonBlocking()
-	}
+	m.nonBlocking = nonBlocking(b)
 	return m, nil
 }
 

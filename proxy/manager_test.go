@@ -202,11 +202,11 @@ func TestStoredKeys(t *testing.T) {
 }
 
 func TestObserverHearsWhoDecidedAndHowOftenASwapWasLost(t *testing.T) {
-	const wrapper = proxy.SourceStore + 7
-	for _, source := range []proxy.Source{proxy.SourceStore, wrapper} {
+	const wrapper = bucket.SourcePolicy + 7
+	for _, source := range []bucket.Source{bucket.SourceStore, wrapper} {
 		var heard recorder
 		m, err := proxy.NewManager(fixed{func(_ context.Context, d *proxy.Decision) {
-			d.Source, d.Notes, d.LostSwaps = source, proxy.StateLost, 1000
+			d.Results[0].Source, d.Notes, d.LostSwaps = source, proxy.StateLost, 1000
 		}}, proxy.WithObserver(&heard))
 		if err != nil {
 			t.Fatal(err)
@@ -215,13 +215,13 @@ func TestObserverHearsWhoDecidedAndHowOftenASwapWasLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range heard.events {
-			if e.Source != source || e.LostSwaps != 1000 {
+			if e.Kind == proxy.DecisionMade && e.Source != source || e.LostSwaps != 1000 {
 				t.Errorf("%v: told source %v and %d lost swaps", e.Kind, e.Source, e.LostSwaps)
 			}
 		}
 	}
-	if proxy.SourceStore.String() != "store" || wrapper.String() != "unknown source" {
-		t.Errorf("the sources are called %v and %v", proxy.SourceStore, wrapper)
+	if bucket.SourceStore.String() != "store" || wrapper.String() != "unknown source" {
+		t.Errorf("the sources are called %v and %v", bucket.SourceStore, wrapper)
 	}
 }
 

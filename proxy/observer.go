@@ -32,8 +32,8 @@ type Event struct {
 	Err error
 	// Took is how long the backend took, retries included.
 	Took time.Duration
-	// Source is who decided.
-	Source Source
+	// Source is who answered, for DecisionMade.
+	Source bucket.Source
 	// LostSwaps is how often compare-and-swap started again because somebody
 	// else was faster, at the cost of a round trip each.
 	LostSwaps int
@@ -43,12 +43,13 @@ type Event struct {
 type EventKind uint8
 
 // The kinds of event. Every call that reaches the backend ends in one
-// DecisionMade or StoreFailed; the others come before that. Unlimited, DenyAll,
+// DecisionMade or StoreFailed; the others come before that, and so does the
+// StoreFailed of a store in whose place a failure policy answered. Unlimited, DenyAll,
 // bad input and a context that is already done make no event.
 const (
 	// DecisionMade: there is an answer, Result.
 	DecisionMade EventKind = iota + 1
-	// StoreFailed: there is none, because of Err. A context cancelled by the
+	// StoreFailed: the store gave none, because of Err. A context cancelled by the
 	// caller comes here too.
 	StoreFailed
 	// HandedToSwap: a script left the decision to compare-and-swap, at the cost
@@ -83,7 +84,7 @@ func (k EventKind) String() string {
 func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
 	e := Event{
 		Key: d.Charges[0].Key, Op: d.Charges[0].Op, Took: took, Err: d.Err,
-		Source: d.Source, LostSwaps: d.LostSwaps,
+		LostSwaps: d.LostSwaps,
 	}
 	send := func(k EventKind) {
 		e.Kind = k
@@ -102,7 +103,11 @@ func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
 		send(StoreFailed)
 		return
 	}
-	e.Result = &d.Results[0]
+	if d.Failure != nil {
+		e.Err = d.Failure
+		send(StoreFailed)
+	}
+	e.Err, e.Result, e.Source = nil, &d.Results[0], d.Results[0].Source
 	if e.Result.Conflict {
 		send(ConfigurationConflict)
 	}
