@@ -1,0 +1,241 @@
+package proxytest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/proxy"
+)
+
+// sleeping runs a test in which callers sleep. If no call leaves the process it
+// has a bubble of its own, in which that takes no time and all times are exact;
+// else they are those of the backend's own clock, and a test only says what is
+// not too early.
+func sleeping(t *testing.T, inProcess bool, run func(*testing.T)) {
+	t.Helper()
+	if inProcess {
+		synctest.Test(t, run)
+	} else {
+		run(t)
+	}
+}
+
+// running has the scene's buckets on the backend's own clock.
+func (s *store) running() *store {
+	m := sync.OnceValue(func() *proxy.Manager { return s.real() })
+	made := 0
+	s.create = func(_ *testing.T, c bucket.Configuration) bucket.Bucket {
+		made++
+		return m().Bucket(string(rune('a'+made)), c)
+	}
+	return s
+}
+
+// unit is what sleeps are counted in.
+func (s *scene) unit() time.Duration {
+	if s.remote {
+		return 40 * time.Millisecond
+	}
+	return time.Second
+}
+
+// slept tells how many units have passed since an instant: exactly so many, or
+// among real clocks not fewer.
+func (s *scene) slept(begun time.Time, units int) {
+	s.Helper()
+	want, got := time.Duration(units)*s.unit(), time.Since(begun)
+	if got < want-drift || got != want && !s.remote {
+		s.Errorf("slept %v, want %v", got, want)
+	}
+}
+
+// falls waits until so many tokens are available, as when others have reserved
+// the rest and sleep.
+func (s *scene) falls(b *checked, tokens int64) {
+	s.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		got, err := b.Available(s.ctx)
+		b.ok("Available", err)
+		switch {
+		case got == tokens:
+			return
+		case time.Now().After(deadline):
+			s.Fatalf("available are %d, want %d", got, tokens)
+		}
+	}
+}
+
+// Callers who sleep until their tokens are due.
+var sleepTests = []bucketTest{
+	{"C20 whoever cannot be served in time is told at once", func(s *scene) {
+		b := s.bucket(greedy(1, 1, time.Hour))
+		b.takes(1)
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(s.ctx, patience)
+		defer cancel()
+		err := b.Wait(ctx, 1)
+		var late *bucket.TooLateError
+		if !errors.As(err, &late) || !errors.Is(err, bucket.ErrTooLate) || !errors.Is(err, context.DeadlineExceeded) || late.Wait <= late.Longest {
+			s.Errorf("Wait: %v; want a TooLateError", err)
+		}
+		if ctx.Err() != nil {
+			s.Errorf("Wait slept until the deadline")
+		}
+		if !s.remote {
+			s.slept(begun, 0)
+		}
+		b.has(0) // and no reservation remains
+	}},
+	{"C20 whoever can wait is served when the tokens are due", func(s *scene) {
+		b := s.bucket(greedy(1, 1, 10*s.unit()))
+		begun := time.Now()
+		b.takes(1)
+		b.ok("Wait", b.Wait(s.ctx, 1))
+		s.slept(begun, 10)
+		ctx, cancel := context.WithTimeout(s.ctx, 10*s.unit()+patience)
+		defer cancel()
+		b.ok("Wait with time enough", b.Wait(ctx, 1))
+		s.slept(begun, 20)
+	}},
+	{"C60 a reservation tells how long from now", func(s *scene) {
+		b := s.bucket(greedy(5, 1, time.Hour))
+		if r := b.reserves(5, 0, 0); r.Delay() != 0 {
+			s.Errorf("what is there is due in %v", r.Delay())
+		}
+		r, err := b.Reserve(s.ctx, 2, 3*time.Hour)
+		b.ok("Reserve", err)
+		time.Sleep(s.unit())
+		if d := r.Delay(); d > 2*time.Hour-s.unit() || d <= time.Hour {
+			s.Errorf("due in %v of 2 hours, of which %v have passed", d, s.unit())
+		}
+	}},
+	{"C73 idling saves up no more than the capacity", func(s *scene) {
+		takes := s.either(23, 5)
+		for capacity := range 2 {
+			b := s.bucket(greedy(int64(capacity)+1, 1, s.unit()))
+			b.takes(1)
+			time.Sleep(2 * s.unit())
+			begun := time.Now()
+			for i := range takes {
+				b.ok("Wait", b.Wait(s.ctx, 1))
+				s.slept(begun, max(i-capacity, 0))
+			}
+		}
+	}},
+	{"who waits comes after those who have reserved", func(s *scene) {
+		b := s.bucket(greedy(1, 1, 4*s.unit()))
+		begun := time.Now()
+		b.takes(1)
+		if _, err := b.Reserve(s.ctx, 1, patience); err != nil {
+			s.Fatal(err)
+		}
+		b.ok("Wait", b.Wait(s.ctx, 1))
+		s.slept(begun, 8)
+	}},
+	{"a cancelled wait costs nothing", func(s *scene) {
+		b := s.bucket(greedy(10, 1, time.Hour))
+		b.takes(10)
+		ctx, cancel := context.WithCancel(s.ctx)
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			if err := b.Wait(ctx, 5); !errors.Is(err, context.Canceled) {
+				s.Errorf("Wait: %v; want context.Canceled", err)
+			}
+		})
+		s.falls(b, -5)
+		cancel()
+		waiting.Wait()
+		b.has(0)
+	}},
+	{"C68 who cannot be served in time does not queue", func(s *scene) {
+		b := s.bucket(greedy(3, 1, time.Hour))
+		ctx, cancel := context.WithTimeout(s.ctx, patience)
+		defer cancel()
+		var served atomic.Int64
+		together(s.either(10_000, 100), func(int) {
+			switch err := b.Wait(ctx, 1); {
+			case err == nil:
+				served.Add(1)
+			case !errors.Is(err, bucket.ErrTooLate):
+				s.Errorf("Wait: %v; want ErrTooLate", err)
+			}
+		})
+		if served.Load() != 3 {
+			s.Errorf("served %d of a capacity of 3", served.Load())
+		}
+		b.has(0)
+	}},
+	{"C68 many who wait are served at the rate", func(s *scene) {
+		b := s.bucket(greedy(1, 1, s.unit()))
+		begun := time.Now()
+		var served atomic.Int64
+		together(s.either(10_000, 50), func(int) {
+			ctx, cancel := context.WithTimeout(s.ctx, 2*s.unit())
+			defer cancel()
+			switch err := b.Wait(ctx, 1); {
+			case err == nil:
+				served.Add(1)
+			case !errors.Is(err, context.DeadlineExceeded):
+				s.Errorf("Wait: %v; want a deadline exceeded", err)
+			}
+		})
+		passed := time.Since(begun)
+		if most := 1 + int64((passed+drift)/s.unit()); served.Load() > most {
+			s.Errorf("served %d in %v, want at most %d", served.Load(), passed, most)
+		}
+		if !s.remote && passed > 2*time.Second {
+			s.Errorf("the last one came back after %v of 2 s", passed)
+		}
+	}},
+}
+
+// Callers who sleep on keys of a manager.
+var sleepStoreTests = []storeTest{
+	{"C59 a listener hears when a wait is over", func(s *store) {
+		heard := newLedger()
+		b := s.on(s.real(proxy.WithListener(heard)), "key", of(greedy(1, 1, s.unit())))
+		begun := time.Now()
+		together(3, func(int) { b.ok("Wait", b.Wait(s.ctx, 1)) })
+		if heard.gone != 3 || heard.told[bucket.Reserved] != 3 || len(heard.waited) != 3 {
+			s.Fatalf("heard of %v, and %d tokens gone", heard.told, heard.gone)
+		}
+		slices.SortFunc(heard.waited, time.Time.Compare)
+		for i, at := range heard.waited {
+			due := begun.Add(time.Duration(i) * s.unit())
+			if at.Before(due.Add(-drift)) || !s.remote && !at.Equal(due) {
+				s.Errorf("wait %d was over after %v", i, at.Sub(begun))
+			}
+		}
+	}},
+	{"C68 no more may wait than were allowed to", func(s *store) {
+		m := s.real(proxy.WithMaxWaiters(2))
+		c := of(greedy(10, 1, time.Hour))
+		a, b := s.on(m, "a", c), s.on(m, "b", c)
+		ctx, cancel := context.WithCancel(s.ctx)
+		var waiting sync.WaitGroup
+		for _, one := range []*checked{a, b} {
+			one.takes(10)
+			waiting.Go(func() {
+				if err := one.Wait(ctx, 1); !errors.Is(err, context.Canceled) {
+					s.Errorf("Wait: %v; want context.Canceled", err)
+				}
+			})
+			s.falls(one, -1)
+		}
+		free := s.on(m, "free", c)
+		if err := free.Wait(s.ctx, 1); err != bucket.ErrTooManyWaiters {
+			s.Errorf("a third who would wait: %v; want ErrTooManyWaiters", err)
+		}
+		s.stored(m, "free", false)
+		cancel()
+		waiting.Wait()
+		free.ok("Wait", free.Wait(s.ctx, 1))
+	}},
+}
