@@ -41,7 +41,7 @@ func (s *store) running() *store {
 // unit is what sleeps are counted in.
 func (s *scene) unit() time.Duration {
 	if s.remote {
-		return 40 * time.Millisecond
+		return 25 * time.Millisecond
 	}
 	return time.Second
 }
