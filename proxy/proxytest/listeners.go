@@ -34,6 +34,13 @@ func (l *ledger) Tell(_ context.Context, e bucket.Event) {
 	}
 }
 
+// count is how often it was told a kind.
+func (l *ledger) count(kind bucket.EventKind) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.told[kind]
+}
+
 // What a listener hears of tokens.
 var listenerTests = []storeTest{
 	{"C59 a listener hears of each token once", func(s *store) {

@@ -3,6 +3,7 @@ package proxytest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,11 +30,12 @@ func sleeping(t *testing.T, inProcess bool, run func(*testing.T)) {
 
 // running has the scene's buckets on the backend's own clock.
 func (s *store) running() *store {
-	m := sync.OnceValue(func() *proxy.Manager { return s.real() })
+	s.heard = newLedger()
+	m := sync.OnceValue(func() *proxy.Manager { return s.real(proxy.WithListener(s.heard)) })
 	made := 0
 	s.create = func(_ *testing.T, c bucket.Configuration) bucket.Bucket {
 		made++
-		return m().Bucket(string(rune('a'+made)), c)
+		return m().Bucket(fmt.Sprint("bucket ", made), c)
 	}
 	return s
 }
@@ -56,20 +58,26 @@ func (s *scene) slept(begun time.Time, units int) {
 	}
 }
 
-// falls waits until so many tokens are available, as when others have reserved
-// the rest and sleep.
-func (s *scene) falls(b *checked, tokens int64) {
+// until waits for what others are about to bring about.
+func (s *scene) until(what string, there func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		got, err := b.Available(s.ctx)
-		b.ok("Available", err)
-		switch {
-		case got == tokens:
-			return
-		case time.Now().After(deadline):
-			s.Fatalf("available are %d, want %d", got, tokens)
+	for deadline := time.Now().Add(patience); !there(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.Fatalf("not within %v: %s", patience, what)
 		}
 	}
+}
+
+// asleep waits until another caller has reserved tokens that are not there, and
+// sleeps. Whoever is cancelled before it has its answer cannot know whether it
+// reserved them.
+func (s *scene) asleep(b *checked) {
+	s.Helper()
+	s.until("somebody sleeps", func() bool {
+		left, err := b.Available(s.ctx)
+		b.ok("Available", err)
+		return left < 0 && (s.heard == nil || s.heard.count(bucket.Reserved) > 0)
+	})
 }
 
 // Callers who sleep until their tokens are due.
@@ -149,7 +157,7 @@ var sleepTests = []bucketTest{
 				s.Errorf("Wait: %v; want context.Canceled", err)
 			}
 		})
-		s.falls(b, -5)
+		s.asleep(b)
 		cancel()
 		waiting.Wait()
 		b.has(0)
@@ -202,7 +210,11 @@ var sleepStoreTests = []storeTest{
 		heard := newLedger()
 		b := s.on(s.real(proxy.WithListener(heard)), "key", of(greedy(1, 1, s.unit())))
 		begun := time.Now()
-		together(3, func(int) { b.ok("Wait", b.Wait(s.ctx, 1)) })
+		together(3, func(int) {
+			if err := b.Wait(s.ctx, 1); err != nil {
+				s.Errorf("Wait: %v", err)
+			}
+		})
 		if heard.gone != 3 || heard.told[bucket.Reserved] != 3 || len(heard.waited) != 3 {
 			s.Fatalf("heard of %v, and %d tokens gone", heard.told, heard.gone)
 		}
@@ -227,7 +239,11 @@ var sleepStoreTests = []storeTest{
 					s.Errorf("Wait: %v; want context.Canceled", err)
 				}
 			})
-			s.falls(one, -1)
+			s.until("somebody waits", func() bool {
+				left, err := one.Available(s.ctx)
+				one.ok("Available", err)
+				return left < 0
+			})
 		}
 		free := s.on(m, "free", c)
 		if err := free.Wait(s.ctx, 1); err != bucket.ErrTooManyWaiters {
