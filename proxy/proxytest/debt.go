@@ -13,18 +13,22 @@ import (
 var debtTests = []bucketTest{
 	{"force goes into debt and tells when it is repaid", func(s *scene) {
 		s.each(5, 5*time.Second, func(s *scene, r bandwidth.Refill) {
+			// Greedy repays as time goes on, the others at the boundaries.
+			after := func(greedy, boundary time.Duration) time.Duration {
+				if r.Kind() == bandwidth.KindGreedy {
+					return greedy
+				}
+				return boundary
+			}
 			b := s.bucket(limit(10, r))
 			b.forces(4, 6, 0)
 			b.forces(6, 0, 0)
 			b.forces(0, 0, 0)
 			b.forces(10, -10, 10*time.Second)
-			b.refuses(1, map[bandwidth.Kind]time.Duration{bandwidth.KindGreedy: 11 * time.Second}[r.Kind()]+
-				map[bandwidth.Kind]time.Duration{bandwidth.KindInterval: 15 * time.Second, bandwidth.KindAligned: 15 * time.Second}[r.Kind()])
+			b.refuses(1, after(11*time.Second, 15*time.Second))
 			s.at(5 * time.Second)
 			b.has(-5)
-			b.forces(1, -6, map[bandwidth.Kind]time.Duration{
-				bandwidth.KindGreedy: 6 * time.Second, bandwidth.KindInterval: 10 * time.Second, bandwidth.KindAligned: 10 * time.Second,
-			}[r.Kind()])
+			b.forces(1, -6, after(6*time.Second, 10*time.Second))
 			s.at(10 * time.Second)
 			b.has(-1)
 			s.at(15 * time.Second)
@@ -93,9 +97,11 @@ var creditTests = []bucketTest{
 			b.has(110)
 			b.adds(5, 110)
 			b.forceAdds(0, 110)
-			if p := b.takes(105); p.RemainingTokens != 5 || p.TimeToFull != map[bandwidth.Kind]time.Duration{
-				bandwidth.KindGreedy: 5 * time.Second, bandwidth.KindInterval: 10 * time.Second, bandwidth.KindAligned: 10 * time.Second,
-			}[r.Kind()] {
+			full := 10 * time.Second
+			if r.Kind() == bandwidth.KindGreedy {
+				full = 5 * time.Second
+			}
+			if p := b.takes(105); p.RemainingTokens != 5 || p.TimeToFull != full {
 				s.Errorf("took 105 of 110: %s", told(p))
 			}
 			s.at(70 * time.Second)

@@ -62,7 +62,8 @@ func Run(t *testing.T, f Factory) {
 // RunBuckets holds buckets that need no store against the part of the contract
 // that is about one bucket. The function makes a bucket that takes the time from
 // the clock, in ticks of the given length; the bucket is made at the clock's
-// present.
+// present. It does no I/O: the tests of callers who sleep run in a bubble of
+// testing/synctest, on a clock that is time.Now.
 func RunBuckets(t *testing.T, tick bucket.Tick, create func(c bucket.Configuration, clock func() time.Time) bucket.Bucket) {
 	t.Helper()
 	for _, test := range slices.Concat(bucketTests(), randomBucketTests) {
@@ -112,7 +113,7 @@ func bucketTests() []bucketTest {
 
 func storeTests() []storeTest {
 	return slices.Concat(
-		traceTests, changeTests, versionTests, ruleTests, replacedTests, reservedTests, keyTests, callTests, batchTests,
+		traceTests, changeTests, versionTests, ruleTests, declaredTests, replacedTests, reservedTests, keyTests, callTests, batchTests,
 		listenerTests, parallelTests, skewTests, expiryTests, foreignTests, randomTests,
 	)
 }

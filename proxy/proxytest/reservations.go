@@ -55,7 +55,6 @@ var reservationTests = []bucketTest{
 		b.tooLate(0, time.Second-s.step(), time.Second)
 		b.settles(b.reserves(0, 0, 0), 2, -2)
 	}},
-	// Not less than a tick earlier, not a Delay of 0, and an error at once.
 	{"C21 C76 what can never be there is not waited for", func(s *scene) {
 		b := s.bucket(greedy(3, 3, 2*time.Second))
 		b.neverThere(4)
