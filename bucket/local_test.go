@@ -156,3 +156,20 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 }
+
+// The two extremes have no stored form, but a local bucket needs none.
+func TestReplaceByTheExtremes(t *testing.T) {
+	b := bucket.New(bucket.MustConfiguration(greedy(10, 10, time.Hour)))
+	b.TryConsume(4)
+	i := b.Bucket()
+	if err := i.Replace(t.Context(), bucket.DenyAll(), bucket.AsIs); err != nil || b.TryConsume(1) {
+		t.Errorf("deny all: %v", err)
+	}
+	if err := i.Replace(t.Context(), bucket.Unlimited(), bucket.AsIs); err != nil || !b.TryConsume(1000) {
+		t.Errorf("unlimited: %v", err)
+	}
+	big := bucket.MustConfiguration(greedy(100, 10, time.Hour))
+	if err := i.Replace(t.Context(), big, bucket.AsIs); err != nil || b.Available() != 100 {
+		t.Errorf("and back: %v, %d left", err, b.Available())
+	}
+}

@@ -48,7 +48,7 @@ func (r remote) Do(ctx context.Context, op bucket.Operation) (bucket.Result, err
 // Replace puts another configuration in force. One without bandwidths has no
 // stored form.
 func (r remote) Replace(ctx context.Context, c bucket.Configuration, strategy bucket.Inheritance) (bucket.Result, error) {
-	if r.err == nil && c.Stateless() {
+	if r.err == nil && c.Len() == 0 {
 		r.err = &bucket.ArgumentError{Field: "configuration", Value: "without bandwidths", Allowed: "one made by NewConfiguration"}
 	}
 	r.config, r.supply = c, nil
@@ -56,10 +56,20 @@ func (r remote) Replace(ctx context.Context, c bucket.Configuration, strategy bu
 }
 
 // Listener hears what happens to tokens.
-func (r remote) Listener() bucket.Listener { return r.manager.listener }
+func (r remote) Listener() bucket.Listener {
+	if r.manager == nil {
+		return nil
+	}
+	return r.manager.listener
+}
 
 // Waiters counts those who wait for buckets of the manager.
-func (r remote) Waiters() *bucket.Waiters { return &r.manager.waiters }
+func (r remote) Waiters() *bucket.Waiters {
+	if r.manager == nil {
+		return new(bucket.Waiters) // whoever enters is told that there is no manager
+	}
+	return &r.manager.waiters
+}
 
 // supplied tries what is stored, and asks for a configuration only if nothing
 // is.

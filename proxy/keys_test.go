@@ -93,7 +93,11 @@ func TestReservationsAndReplacementInAStore(t *testing.T) {
 	if err := b.Replace(t.Context(), hourly, bucket.AsIs); !errors.Is(err, bucket.ErrOlderConfiguration) {
 		t.Errorf("an older configuration: %v", err)
 	}
-	if err := b.Replace(t.Context(), bucket.Unlimited(), bucket.AsIs); !errors.Is(err, bucket.ErrInvalidArgument) {
-		t.Errorf("unlimited: %v", err)
+	for name, c := range map[string]bucket.Configuration{"unlimited": bucket.Unlimited(), "no configuration": {}} {
+		for _, b := range []proxy.Bucket{b, m.Bucket("absent", hourly)} {
+			if err := b.Replace(t.Context(), c, bucket.AsIs); !errors.Is(err, bucket.ErrInvalidArgument) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }

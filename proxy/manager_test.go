@@ -303,6 +303,9 @@ func TestMissingArgumentsAreErrorsNotPanics(t *testing.T) {
 	if _, err := (proxy.Bucket{}).Consume(t.Context(), 1); !errors.Is(err, bucket.ErrInvalidArgument) {
 		t.Errorf("zero bucket: got %v", err)
 	}
+	if err := (proxy.Bucket{}).Wait(t.Context(), 1); !errors.Is(err, bucket.ErrInvalidArgument) {
+		t.Errorf("waiting for the zero bucket: got %v", err)
+	}
 }
 
 func TestErrorsAreOneShortLine(t *testing.T) {

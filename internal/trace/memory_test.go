@@ -39,7 +39,7 @@ func (m *memoryTarget) Do(req bucket.Request, rule expiration.Rule, now int64) (
 }
 
 // Forget does nothing: the backend forgets by itself.
-func (m *memoryTarget) Forget() error { return nil }
+func (m *memoryTarget) Forget(int64) error { return nil }
 
 func decision(key string, req bucket.Request, rule expiration.Rule) []proxy.Decision {
 	return []proxy.Decision{{

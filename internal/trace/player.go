@@ -10,14 +10,18 @@ import (
 	"github.com/sluice-go/sluice/internal/model"
 )
 
-// player carries out a trace on the model and the target side by side.
+// player carries out a trace on models and targets side by side.
 type player struct {
-	model    model.Bucket
-	target   Target
+	keys     []*key
 	coverage *Coverage
 	tick     int64 // nanoseconds
+	last     Step
+}
 
-	last    Step
+// key is one of those that a trace plays with.
+type key struct {
+	model   model.Bucket
+	target  Target
 	answer  model.Answer
 	promise promise
 	// cutShort tells that the stored key has the longest life there is, which may
@@ -34,49 +38,57 @@ type promise struct {
 }
 
 func newPlayer(s Subject, sc script, c *Coverage) (*player, error) {
+	p := &player{coverage: c, tick: int64(s.Tick.Duration()), last: Step{Now: math.MinInt64}}
+	for range max(s.Keys, 1) {
+		k, err := newKey(s, sc)
+		if err != nil {
+			return nil, err
+		}
+		p.keys = append(p.keys, k)
+	}
+	if sc.loaded == nil {
+		return p, nil
+	}
+	return p, p.keys[0].load(*sc.loaded)
+}
+
+func newKey(s Subject, sc script) (*key, error) {
 	target, err := s.New(sc.start)
 	if err != nil {
 		return nil, fmt.Errorf("new key: %w", err)
 	}
-	p := &player{
-		target: target, coverage: c, tick: int64(s.Tick.Duration()), last: Step{Now: math.MinInt64},
-		model: model.Bucket{
-			Tick: s.Tick, Lead: sc.start.Lead, Local: s.Local, Invisible: sc.invisible,
-			Strategies: map[bucket.Configuration]bucket.Inheritance{},
-		},
-	}
+	k := &key{target: target, model: model.Bucket{
+		Tick: s.Tick, Lead: sc.start.Lead, Local: s.Local, Invisible: sc.invisible,
+		Strategies: map[bucket.Configuration]bucket.Inheritance{},
+	}}
 	for _, d := range sc.pool {
-		p.model.Strategies[d.Configuration] = d.strategy
+		k.model.Strategies[d.Configuration] = d.strategy
 	}
 	if s.Local {
-		p.model.Create(sc.start.Config, sc.start.Now)
+		k.model.Create(sc.start.Config, sc.start.Now)
 	}
-	if sc.loaded != nil {
-		p.model.Load(*sc.loaded, math.MaxInt64)
-		if err := target.(Loader).Load(*sc.loaded, math.MaxInt64); err != nil {
-			return nil, fmt.Errorf("load: %w", err)
-		}
+	return k, nil
+}
+
+func (k *key) load(e bucket.Entry) error {
+	k.model.Load(e, math.MaxInt64)
+	if err := k.target.(Loader).Load(e, math.MaxInt64); err != nil {
+		return fmt.Errorf("load: %w", err)
 	}
-	return p, nil
+	return nil
 }
 
 // play carries out one step and tells what was wrong with the target's answer.
 func (p *player) play(step Step) error {
-	if p.model.Expired(step.Now) {
-		p.model.Forget()
-		p.coverage.Expired++
-		if p.cutShort {
-			p.promise = promise{}
-		}
-		if err := p.target.Forget(); err != nil {
-			return fmt.Errorf("forget: %w", err)
-		}
+	if err := p.expire(step.Now); err != nil {
+		return err
 	}
-	want := p.model.Do(step.Req, step.Rule, step.Now)
-	got, err := p.target.Do(step.Req, step.Rule, step.Now)
+	k := p.keys[step.Key]
+	want := k.model.Do(step.Req, step.Rule, step.Now)
+	got, err := k.target.Do(step.Req, step.Rule, step.Now)
 	if want.Err {
 		p.coverage.Errors++
-		if p.promise = (promise{}); err == nil {
+		if k.promise = (promise{}); err == nil {
 			return fmt.Errorf("an answer in place of an error")
 		}
 		return nil
@@ -87,25 +99,43 @@ func (p *player) play(step Step) error {
 	if err := compare(&got, &want); err != nil {
 		return err
 	}
-	if err := p.hold(step, &got, &want); err != nil {
+	if err := p.hold(k, step, &got, &want); err != nil {
 		return err
 	}
-	if c, ok := p.target.(Checker); ok {
+	if c, ok := k.target.(Checker); ok {
 		if err := c.Check(want.Effect, step.Now); err != nil {
 			return fmt.Errorf("stored key: %w", err)
 		}
 	}
 	if want.Change == bucket.Write {
-		p.cutShort = want.Life == math.MaxInt64
+		k.cutShort = want.Life == math.MaxInt64
 	}
 	p.coverage.count(&p.last, &step, &want)
-	p.last, p.answer = step, want
+	p.last, k.answer = step, want
+	return nil
+}
+
+// expire makes the keys absent whose time to live has passed.
+func (p *player) expire(now int64) error {
+	for _, k := range p.keys {
+		if !k.model.Expired(now) {
+			continue
+		}
+		k.model.Forget()
+		p.coverage.Expired++
+		if k.cutShort {
+			k.promise = promise{}
+		}
+		if err := k.target.Forget(now); err != nil {
+			return fmt.Errorf("forget: %w", err)
+		}
+	}
 	return nil
 }
 
 // hold holds the target to its own last refusal, and notes the next one.
-func (p *player) hold(step Step, got *bucket.Result, want *model.Answer) error {
-	if was := p.promise; was.made && step.Req == was.req {
+func (p *player) hold(k *key, step Step, got *bucket.Result, want *model.Answer) error {
+	if was := k.promise; was.made && step.Req == was.req {
 		switch {
 		case step.Now == was.due && !got.Consumed:
 			return fmt.Errorf("refused after exactly the wait that was told")
@@ -118,7 +148,7 @@ func (p *player) hold(step Step, got *bucket.Result, want *model.Answer) error {
 		}
 	}
 	// A read does not settle what it saw, so it promises nothing.
-	p.promise = promise{}
+	k.promise = promise{}
 	if !want.Refused || want.Never || step.Req.Op.ReadOnly() || step.Req.Op.Kind == bucket.OpReserve {
 		return nil
 	}
@@ -126,7 +156,7 @@ func (p *player) hold(step Step, got *bucket.Result, want *model.Answer) error {
 		return fmt.Errorf("refused with a wait of %v", got.Wait)
 	}
 	due := plus(step.Now, int64(got.Wait)/p.tick)
-	p.promise = promise{made: got.Wait < math.MaxInt64 && due < math.MaxInt64, req: step.Req, due: due}
+	k.promise = promise{made: got.Wait < math.MaxInt64 && due < math.MaxInt64, req: step.Req, due: due}
 	return nil
 }
 

@@ -110,7 +110,7 @@ func neverAScripts(op bucket.Operation) bool {
 	return op.Kind == bucket.OpReplace || forced && op.Tokens >= 1<<53
 }
 
-func (r *redisTarget) Forget() error {
+func (r *redisTarget) Forget(int64) error {
 	return r.client.Del(context.Background(), r.key).Err()
 }
 

@@ -41,7 +41,7 @@ func run(r *rand.Rand, s Subject, c *Coverage, ops int) string {
 	if err != nil {
 		return err.Error()
 	}
-	if _, ok := p.target.(Loader); ok && !a.invisible && chance(r, 0.3) {
+	if _, ok := p.keys[0].target.(Loader); ok && !a.invisible && chance(r, 0.3) {
 		a.load()
 		if p, err = newPlayer(s, a.script, c); err != nil {
 			return err.Error()
@@ -49,10 +49,11 @@ func run(r *rand.Rand, s Subject, c *Coverage, ops int) string {
 	}
 	steps := 1 + r.IntN(80)
 	for len(a.steps) < steps && c.Operations < ops {
-		if err := p.play(a.next()); err != nil {
+		step := a.next()
+		if err := p.play(step); err != nil {
 			return report(s, a.script, err)
 		}
-		a.answer = p.answer
+		a.hear(p.keys[step.Key].answer)
 	}
 	return ""
 }

@@ -78,7 +78,7 @@ func (s *stepTarget) Do(req bucket.Request, rule expiration.Rule, now int64) (bu
 	return o.Result, o.Err
 }
 
-func (s *stepTarget) Forget() error {
+func (s *stepTarget) Forget(int64) error {
 	s.entry = bucket.Entry{}
 	return nil
 }

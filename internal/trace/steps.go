@@ -12,6 +12,7 @@ import (
 
 // Step is one operation of a trace.
 type Step struct {
+	Key  int // 0 up to Subject.Keys
 	Req  bucket.Request
 	Rule expiration.Rule
 	Now  int64
@@ -35,12 +36,15 @@ type author struct {
 	config int // of the pool, that the caller declares at present
 	rule   expiration.Rule
 	now    int64
-	latest int64        // the greatest instant so far
-	answer model.Answer // the last
+	latest int64 // the greatest instant so far
+	key    int   // the present one
+
+	answer  model.Answer   // the last of the present key
+	answers []model.Answer // of each key
 }
 
 func newAuthor(r *rand.Rand, s Subject) *author {
-	a := &author{r: r, subject: s, rule: randomRule(r, s)}
+	a := &author{r: r, subject: s, rule: randomRule(r, s), answers: make([]model.Answer, max(s.Keys, 1))}
 	a.invisible = !s.Local && chance(r, 0.25)
 	configurations := 1
 	if !s.Local && !a.invisible {
@@ -100,12 +104,26 @@ func (a *author) next() Step {
 		step = a.steps[len(a.steps)-1]
 		a.move(a.ticks(a.answer.Wait) - a.r.Int64N(2))
 	} else {
+		a.turn()
 		a.tick()
-		step.Req = a.request()
+		step.Key, step.Req = a.key, a.request()
 	}
 	step.Rule, step.Now = a.rule, a.now
 	a.steps = append(a.steps, step)
 	return step
+}
+
+// turn goes to another key, if there are several.
+func (a *author) turn() {
+	if len(a.answers) > 1 {
+		a.key = a.r.IntN(len(a.answers))
+		a.answer = a.answers[a.key]
+	}
+}
+
+// hear takes note of the answer of the present key.
+func (a *author) hear(answer model.Answer) {
+	a.answer, a.answers[a.key] = answer, answer
 }
 
 func (a *author) request() bucket.Request {

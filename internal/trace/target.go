@@ -15,7 +15,7 @@ type Target interface {
 	Do(req bucket.Request, rule expiration.Rule, now int64) (bucket.Result, error)
 	// Forget makes the key absent: its time to live has passed on the injected
 	// clock. A target that sees to that by itself does nothing.
-	Forget() error
+	Forget(now int64) error
 }
 
 // Checker is a Target that can look at its stored key.
@@ -45,6 +45,9 @@ type Subject struct {
 	Leads []int64
 	// Earliest and Latest bound the clock, in ticks; both 0 for all of int64.
 	Earliest, Latest int64
+	// Keys are how many keys of one store a trace plays with in turns, on one
+	// clock; 0 is the same as 1.
+	Keys int
 	// Keep is the least that is added to the life of a key, for stores that
 	// would otherwise forget it by their own clock before the injected one is
 	// there.

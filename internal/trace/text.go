@@ -46,6 +46,15 @@ func (sc script) String() string {
 	was := sc.start.Now
 	for i, step := range sc.steps {
 		fmt.Fprintf(&b, "  %2d. at %d (%+d) %s %s %d", i+1, step.Now, step.Now-was, names[step.Req.Config], step.Req.Op.Kind, step.Req.Op.Tokens)
+		if step.Key > 0 {
+			fmt.Fprintf(&b, " on key %d", step.Key)
+		}
+		switch op := step.Req.Op; op.Kind {
+		case bucket.OpReserve:
+			fmt.Fprintf(&b, " within %dns", op.LongestWait)
+		case bucket.OpReplace:
+			fmt.Fprintf(&b, " %s", strategies[op.Strategy])
+		}
 		if step.Req.StoredRules {
 			b.WriteString(" stored rules")
 		}

@@ -26,6 +26,12 @@ var argumentTests = []bucketTest{
 				}
 			}
 		}
+		for _, longest := range []time.Duration{-1, math.MinInt64} {
+			var bad *bucket.ArgumentError
+			if _, err := b.Reserve(s.ctx, 1, longest); !errors.As(err, &bad) || bad.Field != "longest wait" {
+				s.Errorf("Reserve within %v: %v; want an ArgumentError for the longest wait", longest, err)
+			}
+		}
 		b.has(6)
 	}},
 	{"no configuration is an error", func(s *scene) {
@@ -46,7 +52,7 @@ var argumentTests = []bucketTest{
 		} {
 			b := s.bucketOf(c)
 			before := b.inspects()
-			for _, call := range bucketCalls {
+			for _, call := range allCalls {
 				for _, ctx := range []context.Context{cancelled, late} {
 					if err := call.do(ctx, b, 1); err != ctx.Err() {
 						s.Errorf("%s: %v; want the context's own %v", call.name, err, ctx.Err())
@@ -63,7 +69,7 @@ var argumentTests = []bucketTest{
 		cancel()
 		b := s.bucket(greedy(10, 10, 10*time.Second))
 		b.takes(6)
-		for _, call := range bucketCalls {
+		for _, call := range allCalls {
 			if err := call.do(cancelled, b, 1); err != context.Canceled {
 				s.Errorf("%s: %v; want context.Canceled", call.name, err)
 			}
@@ -86,6 +92,10 @@ var argumentTests = []bucketTest{
 			}
 		}
 		b.adds(1, math.MaxInt64)
+		b.forces(math.MaxInt64, math.MaxInt64, 0)
+		b.forceAdds(1, math.MaxInt64)
+		b.cancels(b.reserves(math.MaxInt64, math.MaxInt64, 0), math.MaxInt64)
+		b.ok("Wait", b.Wait(s.ctx, math.MaxInt64))
 		b.resets()
 		b.has(math.MaxInt64)
 		if p := b.inspects(); !p.Configuration.IsUnlimited() {
@@ -104,6 +114,11 @@ var argumentTests = []bucketTest{
 				}
 			}
 			b.adds(100, 0)
+			b.forceAdds(100, 0)
+			if p, err := b.Force(s.ctx, 1); err != nil || p.Consumed || p.Tokens != 0 || !p.Never {
+				s.Errorf("Force: %s, %v", told(p), err)
+			}
+			b.neverThere(1)
 			b.resets()
 			s.later(1000 * time.Hour)
 		}

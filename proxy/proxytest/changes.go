@@ -35,6 +35,8 @@ var changeTests = []storeTest{
 		c.is.refuses(1, 3*time.Minute)
 	}},
 	{"C13 a raised limit hands out nothing", func(s *store) {
+		// The case would have 90 by the additive strategy and 100 by reset. Those
+		// are for versions and for Replace, which somebody asked for.
 		c := changed(s, of(greedy(10, 10, 10*time.Second)), of(greedy(100, 100, 10*time.Second)))
 		c.was.takes(10)
 		c.is.has(0)

@@ -119,6 +119,36 @@ func (b *checked) adds(n, available int64) {
 	}
 }
 
+// forces takes n tokens whether they are there or not, after which so many are
+// available, and the debt is repaid after the wait.
+func (b *checked) forces(n, available int64, wait time.Duration) bucket.Probe {
+	b.s.Helper()
+	call := fmt.Sprintf("Force(%d)", n)
+	p, err := b.Force(b.s.ctx, n)
+	b.ok(call, err)
+	wait = b.s.ticks(wait)
+	if !p.Consumed || p.Never || p.Tokens != n || p.RemainingTokens != available || p.Wait != wait {
+		b.fail(call, told(p), fmt.Sprintf("consumed, with %d remaining and a wait of %v", available, wait))
+	}
+	return p
+}
+
+// forceAdds adds n tokens, after which so many are available.
+func (b *checked) forceAdds(n, available int64) {
+	b.s.Helper()
+	call := fmt.Sprintf("ForceAdd(%d)", n)
+	got, err := b.ForceAdd(b.s.ctx, n)
+	b.ok(call, err)
+	if got != available {
+		b.fail(call, got, available)
+	}
+}
+
+func (b *checked) replaces(c bucket.Configuration, strategy bucket.Inheritance) {
+	b.s.Helper()
+	b.ok("Replace", b.Replace(b.s.ctx, c, strategy))
+}
+
 func (b *checked) resets() {
 	b.s.Helper()
 	b.ok("Reset", b.Reset(b.s.ctx))

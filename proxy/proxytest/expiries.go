@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/bandwidth"
 	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/expiration"
 	"github.com/sluice-go/sluice/proxy"
 )
 
@@ -50,6 +51,73 @@ var expiryTests = []storeTest{
 		s.on(m, "short", of(greedy(5, 5, 60*time.Millisecond))).takes(5)
 		s.gone(m, "short")
 		s.on(m, "key", c).holds(5, 95, 7)
+	}},
+	{"a key in debt lives until it is full", func(s *store) {
+		m := s.real()
+		b := s.on(m, "key", of(interval(2, 2, 50*time.Millisecond)))
+		begun := time.Now()
+		p, err := b.Force(s.ctx, 5)
+		b.ok("Force", err)
+		if p.RemainingTokens != -3 || p.TimeToFull != 150*time.Millisecond {
+			s.Errorf("Force(5) of 2: %s", told(p))
+		}
+		s.gone(m, "key")
+		if after := time.Since(begun); after < p.TimeToFull-drift {
+			s.Errorf("the key has gone after %v of %v", after, p.TimeToFull)
+		}
+		b.has(2)
+	}},
+	{"an expiry hands out nothing", func(s *store) {
+		// Whatever goes and comes again, no span sees more than the capacity and
+		// what has been refilled.
+		const period = 30 * time.Millisecond
+		m := s.real()
+		b := s.on(m, "key", of(interval(3, 3, period)))
+		begun := time.Now()
+		for granted := int64(0); granted < 30; {
+			p, err := b.ConsumeUpTo(s.ctx, 3)
+			b.ok("ConsumeUpTo", err)
+			granted += p.Tokens
+			passed := time.Since(begun)
+			if most := 3 + 3*(int64((passed+drift)/period)+1); granted > most {
+				s.Fatalf("granted %d in %v, want at most %d", granted, passed, most)
+			}
+			if granted%2 == 0 {
+				s.gone(m, "key")
+			} else {
+				time.Sleep(p.TimeToFull)
+			}
+		}
+	}},
+	{"C50 credit is kept for the retention, and no longer", func(s *store) {
+		const retention = 100 * time.Millisecond
+		m := s.real(proxy.WithExpiration(expiration.Rule{Retention: retention}))
+		b := s.on(m, "key", of(greedy(10, 10, time.Millisecond)))
+		begun := time.Now()
+		b.forceAdds(100, 110)
+		s.gone(m, "key")
+		if after := time.Since(begun); after < retention-drift {
+			s.Errorf("credit has gone after %v of %v", after, retention)
+		}
+		b.has(10)
+	}},
+	{"C50 credit outlives a bucket that is full", func(s *store) {
+		m := s.real()
+		b := s.on(m, "key", of(greedy(10, 10, time.Millisecond)))
+		b.forceAdds(100, 110)
+		s.on(m, "nothing more", of(greedy(2, 2, 40*time.Millisecond))).takes(2)
+		s.gone(m, "nothing more")
+		b.has(110)
+		b.takes(105)
+	}},
+	{"C48 a reservation of a key that has expired gives nothing", func(s *store) {
+		m := s.real()
+		b := s.on(m, "key", of(greedy(2, 2, 20*time.Millisecond)))
+		r, err := b.Reserve(s.ctx, 2, 0)
+		b.ok("Reserve", err)
+		s.gone(m, "key")
+		b.cancels(r, 2)
+		b.takes(2)
 	}},
 	{"C66 calls around the expiry", func(s *store) {
 		const period = 20 * time.Millisecond

@@ -17,9 +17,10 @@ type Factory struct {
 	// is left to t.Cleanup.
 	Open func(t *testing.T, c Clock) proxy.Backend
 
-	// InProcess says that each backend keeps its buckets to itself instead. Tests
-	// of several processes then use one backend from several managers, and those
-	// of clocks that differ are left out.
+	// InProcess says that each backend keeps its buckets to itself instead and
+	// does no I/O. Tests of several processes then use one backend from several
+	// managers, those of clocks that differ are left out, and those of callers who
+	// sleep run in a bubble of testing/synctest, in which that takes no time.
 	InProcess bool
 
 	// Put stores bytes under a key behind the back of every backend; the key is
@@ -51,19 +52,34 @@ func Run(t *testing.T, f Factory) {
 	for _, test := range storeTests() {
 		t.Run(test.name, func(t *testing.T) { test.run(newStore(t, f)) })
 	}
+	for _, test := range slices.Concat(onStores(sleepTests), sleepStoreTests) {
+		t.Run(test.name, func(t *testing.T) {
+			sleeping(t, f.InProcess, func(t *testing.T) { test.run(newStore(t, f).running()) })
+		})
+	}
 }
 
 // RunBuckets holds buckets that need no store against the part of the contract
 // that is about one bucket. The function makes a bucket that takes the time from
 // the clock, in ticks of the given length; the bucket is made at the clock's
-// present.
+// present. It does no I/O: the tests of callers who sleep run in a bubble of
+// testing/synctest, on a clock that is time.Now.
 func RunBuckets(t *testing.T, tick bucket.Tick, create func(c bucket.Configuration, clock func() time.Time) bucket.Bucket) {
 	t.Helper()
-	for _, test := range bucketTests() {
+	for _, test := range slices.Concat(bucketTests(), randomBucketTests) {
 		t.Run(test.name, func(t *testing.T) {
 			s := newScene(t, tick)
 			s.create = func(_ *testing.T, c bucket.Configuration) bucket.Bucket { return create(c, s.clock.Now) }
 			test.run(s)
+		})
+	}
+	for _, test := range sleepTests {
+		t.Run(test.name, func(t *testing.T) {
+			sleeping(t, true, func(t *testing.T) {
+				s := newScene(t, tick)
+				s.create = func(_ *testing.T, c bucket.Configuration) bucket.Bucket { return create(c, time.Now) }
+				test.run(s)
+			})
 		})
 	}
 }
@@ -74,6 +90,14 @@ type bucketTest struct {
 	run  func(*scene)
 }
 
+// onStores are the tests as ones of a store.
+func onStores(tests []bucketTest) (all []storeTest) {
+	for _, test := range tests {
+		all = append(all, storeTest{test.name, func(s *store) { test.run(s.scene) }})
+	}
+	return all
+}
+
 // A storeTest is about keys and those who share them.
 type storeTest struct {
 	name string
@@ -82,14 +106,14 @@ type storeTest struct {
 
 func bucketTests() []bucketTest {
 	return slices.Concat(
-		operationTests, greedyTests, intervalTests, alignedTests, waitTests, limitTests,
-		clockTests, magnitudeTests, argumentTests, parallelBucketTests,
+		operationTests, greedyTests, intervalTests, alignedTests, waitTests, limitTests, debtTests, creditTests,
+		reservationTests, replacementTests, clockTests, magnitudeTests, argumentTests, parallelBucketTests,
 	)
 }
 
 func storeTests() []storeTest {
 	return slices.Concat(
-		traceTests, changeTests, versionTests, ruleTests, keyTests, callTests, batchTests,
-		parallelTests, skewTests, expiryTests, foreignTests,
+		traceTests, changeTests, versionTests, ruleTests, declaredTests, replacedTests, reservedTests, keyTests, callTests, batchTests,
+		listenerTests, parallelTests, skewTests, expiryTests, foreignTests, randomTests,
 	)
 }

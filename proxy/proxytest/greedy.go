@@ -150,6 +150,29 @@ var greedyTests = []bucketTest{
 			}
 		}
 	}},
+	{"C62 a full bucket and its refill are granted, or the full bucket alone", func(s *scene) {
+		// A limit of 15 a minute lets 29 through in the first minute when it is
+		// greedy: there is no ceiling for any minute.
+		poll := func(b *checked, every, during time.Duration) (granted int64) {
+			s.at(0)
+			for d := time.Duration(0); d < during; d += every {
+				s.at(d)
+				granted += b.tries(1)
+			}
+			return granted
+		}
+		if n := poll(s.bucket(greedy(15, 15, time.Minute)), 50*time.Millisecond, time.Minute); n != 29 {
+			s.Errorf("15 a minute: granted %d in the first, want 29", n)
+		}
+		s.at(0)
+		if n := poll(s.bucket(greedy(17, 17, 30*time.Second)), 500*time.Millisecond, 30*time.Second); n != 33 {
+			s.Errorf("17 in 30 s, greedy: granted %d, want 33", n)
+		}
+		s.at(0)
+		if n := poll(s.bucket(interval(17, 17, 30*time.Second)), 500*time.Millisecond, 30*time.Second); n != 17 {
+			s.Errorf("17 in 30 s, interval: granted %d, want 17", n)
+		}
+	}},
 	{"refill does not depend on who looks", func(s *scene) {
 		// 7 in 11 s leaves a fraction at nearly every instant.
 		often, once := s.bucket(greedy(100, 7, 11*time.Second)), s.bucket(greedy(100, 7, 11*time.Second))

@@ -63,7 +63,7 @@ var keyTests = []storeTest{
 				s.Errorf("%s: %v; want an ArgumentError for the key", name, err)
 			}
 		}
-		for _, call := range bucketCalls {
+		for _, call := range allCalls {
 			for _, c := range []bucket.Configuration{f.config, bucket.Unlimited(), {}} {
 				isKey(call.name, call.do(s.ctx, m.Bucket("", c), 1))
 			}
@@ -71,6 +71,35 @@ var keyTests = []storeTest{
 		}
 		for _, call := range managerCalls {
 			isKey(call.name, call.do(s.ctx, m, ""))
+		}
+	}},
+	{"C38 keys of several parts are buckets of their own", func(s *store) {
+		c := of(greedy(1000, 1, time.Hour))
+		buckets := proxy.NewKeyed(s.manager(), func(parts []string) string { return proxy.JoinKey(parts...) })
+		all := [][]string{
+			{"a", "bc"},
+			{"ab", "c"},
+			{"a:b", "c"},
+			{"a", "b:c"},
+			{"a", "b", "c"},
+			{"abc"},
+			{`a\`, "b"},
+			{`a\:b`},
+			{"user", "127.0.0.1"},
+			{"ip", "127.0.0.1"},
+			{"127.0.0.1"},
+			{"127.0.0.1", ""},
+			{"", "127.0.0.1"},
+			{"", ""},
+			{"", "", ""},
+		}
+		for i, parts := range all {
+			(&checked{buckets.Bucket(parts, c), s.scene}).takes(int64(i) + 1)
+		}
+		for i, parts := range all {
+			if left, err := buckets.Bucket(parts, c).Available(s.ctx); err != nil || left != 1000-int64(i)-1 {
+				s.Errorf("key %q: %d left, %v; want %d", parts, left, err, 1000-i-1)
+			}
 		}
 	}},
 	{"C37 prefixes keep managers apart", func(s *store) {

@@ -33,7 +33,7 @@ var callTests = []storeTest{
 				s.Errorf("Close: %v", err)
 			}
 		}
-		for _, call := range bucketCalls {
+		for _, call := range allCalls {
 			for what, b := range map[string]bucket.Bucket{
 				"a handle made before": handle, "one made after": m.Bucket("key", f.config), "a supplier": m.BucketFunc("key", f.supply),
 				"unlimited": m.Bucket("key", bucket.Unlimited()),
@@ -93,7 +93,7 @@ var callTests = []storeTest{
 		b := s.on(m, "key", of(greedy(10, 10, 10*time.Second)))
 		calls := 0
 		for range 3 {
-			for _, call := range bucketCalls {
+			for _, call := range allCalls {
 				b.ok(call.name, call.do(s.ctx, b, 1))
 				calls++
 			}
@@ -101,7 +101,7 @@ var callTests = []storeTest{
 		if count.decisions != calls {
 			s.Errorf("%d calls asked the backend %d times", calls, count.decisions)
 		}
-		for _, call := range bucketCalls {
+		for _, call := range allCalls {
 			if call.count {
 				_ = call.do(s.ctx, b, -1) // an error, tested elsewhere
 			}

@@ -93,7 +93,7 @@ var ruleTests = []storeTest{
 		}
 		asked(0)
 		f.config = of(greedy(99, 1, time.Hour))
-		b.has(4) // Three calls took one each, and one put one back.
+		b.has(2) // Six calls took one each, and two put one back.
 		b.never(11)
 		asked(0)
 		removes(s, m, "key", true)

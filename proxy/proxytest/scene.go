@@ -30,6 +30,7 @@ type scene struct {
 	clock  *clock
 	remote bool // calls leave the process, so long loops are cut short
 	create func(*testing.T, bucket.Configuration) bucket.Bucket
+	heard  *ledger // what happens to tokens, if somebody tells
 }
 
 func newScene(t *testing.T, tick bucket.Tick) *scene {

@@ -3,6 +3,7 @@ package proxytest_test
 import (
 	"bytes"
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -13,15 +14,19 @@ import (
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/expiration"
 	"github.com/sluice-go/sluice/proxy"
-	"github.com/sluice-go/sluice/proxy/codec"
 	"github.com/sluice-go/sluice/proxy/proxytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestStore is the suite on the simplest store that can be, shared by processes
-// with clocks of their own.
+// with clocks of their own. In a child process of TestSuiteCatchesFaults it has a
+// fault.
 func TestStore(t *testing.T) {
+	open := sound
+	if fault, ok := faults[os.Getenv(faultVariable)]; ok {
+		open = fault.store
+	}
 	shared := table{rows: map[string]row{}}
 	proxytest.Run(t, proxytest.Factory{
 		Open: func(_ *testing.T, c proxytest.Clock) proxy.Backend {
@@ -29,7 +34,7 @@ func TestStore(t *testing.T) {
 			if c.Now == nil {
 				s.now = time.Now
 			}
-			return proxy.CompareAndSwap(s, codec.MessagePack{})
+			return open(s)
 		},
 		Put: func(_ *testing.T, key string, b []byte) {
 			shared.mu.Lock()
