@@ -49,3 +49,13 @@ func ExampleWithInitialTokens() {
 	fmt.Println(tokens)
 	// Output: 0
 }
+
+func ExampleParse() {
+	b, err := bandwidth.Parse("100/1m burst=120 id=steady")
+	fmt.Println(b.Capacity(), b.Refill().Tokens(), b.Refill().Period(), err)
+	_, err = bandwidth.Parse("100/1m burst=many")
+	fmt.Println(err)
+	// Output:
+	// 120 100 1m0s <nil>
+	// sluice: "100/1m burst=many", at byte 13: want a number of tokens
+}

@@ -18,6 +18,19 @@ func ExampleTimeToFull() {
 	// Output: 40000000 86440000000
 }
 
+// A jitter only ever lengthens a life.
+func ExampleRule_Jittered() {
+	rule := expiration.Rule{Jitter: time.Minute}
+	halfMinute := int64(30 * time.Second / time.Microsecond)
+	bounded := true
+	for range 1000 {
+		life := int64(rule.Jittered().Life(halfMinute, false))
+		bounded = bounded && life >= halfMinute && life <= 3*halfMinute
+	}
+	fmt.Println(bounded)
+	// Output: true
+}
+
 func TestValidate(t *testing.T) {
 	for _, r := range []expiration.Rule{
 		{Keep: -1}, {Retention: -1}, {Keep: expiration.Longest + 1}, {Retention: math.MaxInt64},

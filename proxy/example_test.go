@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/expiration"
 	"github.com/sluice-go/sluice/proxy"
+	"github.com/sluice-go/sluice/proxy/codec"
 	"github.com/sluice-go/sluice/proxy/memory"
 )
 
@@ -111,4 +112,80 @@ func ExampleWithObserver() {
 	}
 	fmt.Println(seen.n, "refused")
 	// Output: 2 refused
+}
+
+// plans counts tokens by plan. The event tells no key; the plan comes with the
+// context.
+type plans map[string]int64
+
+type planKey struct{}
+
+func (p plans) Tell(ctx context.Context, e bucket.Event) {
+	if e.Kind == bucket.Consumed {
+		p[ctx.Value(planKey{}).(string)] += e.Tokens
+	}
+}
+
+func ExampleWithListener() {
+	consumed := plans{}
+	m, _ := proxy.NewManager(memory.New(), proxy.WithListener(consumed))
+	defer m.Close()
+
+	for user, plan := range map[string]string{"user:1": "free", "user:2": "paid", "user:3": "paid"} {
+		ctx := context.WithValue(context.Background(), planKey{}, plan)
+		m.Bucket(user, hourly).TryConsume(ctx, 2)
+	}
+	fmt.Println(consumed)
+	// Output: map[free:2 paid:4]
+}
+
+// During a deploy both versions are declared. The newer one stays in force.
+func ExampleManager_Bucket_versions() {
+	m, _ := proxy.NewManager(memory.New())
+	defer m.Close()
+	v1 := bucket.Must(bucket.Parse("version=1; 3/1h"))
+	v2 := bucket.Must(bucket.Parse("version=2 inherit=additive; 10/1h"))
+
+	for _, c := range []bucket.Configuration{v1, v2, v1, v2} {
+		p, err := m.Bucket("user:42", c).Consume(context.Background(), 1)
+		fmt.Println("version", p.Configuration.Version(), "left", p.RemainingTokens, err)
+	}
+	// Output:
+	// version 1 left 2 <nil>
+	// version 2 left 8 <nil>
+	// version 2 left 7 <nil>
+	// version 2 left 6 <nil>
+}
+
+// An operator halves a limit at run time, and the service goes on to declare the
+// old one.
+func ExampleWithStoredRules() {
+	m, _ := proxy.NewManager(memory.New(), proxy.WithStoredRules())
+	defer m.Close()
+	ctx := context.Background()
+	b := m.Bucket("user:42", bucket.Must(bucket.Parse("100/1h")))
+
+	p, _ := b.Consume(ctx, 10)
+	fmt.Println(p.RemainingTokens)
+	fmt.Println(b.Replace(ctx, bucket.Must(bucket.Parse("50/1h")), bucket.Proportional))
+	p, _ = b.Consume(ctx, 10)
+	fmt.Println(p.RemainingTokens, "of", p.Configuration)
+	// Output:
+	// 90
+	// <nil>
+	// 35 of 50/1h
+}
+
+// Two methods, Load and Swap, make a store; shelf is a map under a mutex.
+func ExampleCompareAndSwap() {
+	m, err := proxy.NewManager(proxy.CompareAndSwap(newShelf(), codec.MessagePack{}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+
+	r, err := m.Bucket("user:42", hourly).Reserve(context.Background(), 2, time.Minute)
+	fmt.Println(r.RemainingTokens, err)
+	// Output: 1 <nil>
 }

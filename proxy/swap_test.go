@@ -112,27 +112,35 @@ func TestALostSwapStartsFromWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestLostSwapsAreTold(t *testing.T) {
+// gone adds up the tokens that a listener hears gone.
+type gone int64
+
+func (g *gone) Tell(_ context.Context, e bucket.Event) { *g += gone(e.Tokens) }
+
+func TestC59ContentionIsToldAndEachTokenOnce(t *testing.T) {
 	s := newShelf()
 	var heard recorder
-	b := onShelf(t, s, proxy.WithObserver(&heard)).Bucket("k", hourly)
+	var taken gone
+	b := onShelf(t, s, proxy.WithObserver(&heard), proxy.WithListener(&taken), proxy.WithTimeout(time.Minute)).Bucket("k", hourly)
 	other := onShelf(t, s).Bucket("k", hourly)
 	for _, tc := range []struct {
 		lost int
 		want string
-	}{{0, "decision made"}, {2, "contended, decision made"}} {
+	}{{0, "decision made"}, {1, "contended, decision made"}, {50, "contended, decision made"}} {
 		others := tc.lost
-		s.between = func() {
-			if others--; others < 0 {
+		var interfere func()
+		interfere = func() {
+			if others == 0 {
 				return
 			}
-			left := others // the swap of the other comes here too
-			others = 0
+			others--
+			s.between = func() {} // for the other's own swap
 			if _, err := other.Force(context.Background(), 1); err != nil {
 				t.Error(err)
 			}
-			others = left
+			s.between = interfere
 		}
+		s.between = interfere
 		heard.events = nil
 		if _, err := b.Force(t.Context(), 1); err != nil {
 			t.Fatal(err)
@@ -142,7 +150,10 @@ func TestLostSwapsAreTold(t *testing.T) {
 			t.Errorf("heard %q and of %d lost swaps, want %q and %d", heard.String(), last.LostSwaps, tc.want, tc.lost)
 		}
 	}
-	wantLeft(t, other, -1) // 3 less 1 + 1 + 2
+	wantLeft(t, other, -51) // 3 less our 3 and the 51 of the other
+	if taken != 3 {
+		t.Errorf("a listener heard of %d tokens gone, want 3", taken)
+	}
 }
 
 func wantLeft(t *testing.T, b proxy.Bucket, want int64) {
