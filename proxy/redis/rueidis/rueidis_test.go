@@ -2,6 +2,8 @@ package rueidis_test
 
 import (
 	"errors"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,82 +114,44 @@ func names(err error, field string) bool {
 	return errors.As(err, &argument) && argument.Field == field
 }
 
-// startCluster starts a cluster of one node that owns every slot.
-func startCluster(t testing.TB) (*redistest.Server, client.Client) {
-	t.Helper()
-	server := redistest.Start(t, "--cluster-enabled", "yes")
-	plain := connect(t, server.URL(), func(o *client.ClientOption) { o.ForceSingleClient = true })
-	own := plain.B().ClusterAddslotsrange().StartSlotEndSlot().StartSlotEndSlot(0, 16383).Build()
-	if err := plain.Do(t.Context(), own).Error(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if err := plain.Do(t.Context(), plain.B().Set().Key("probe").Value("x").Build()).Error(); err == nil {
-			return server, plain
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-}
-
-// One key a command: braces and batches over several slots are nothing special.
-func TestClusterClient(t *testing.T) {
-	server, plain := startCluster(t)
-	cluster := connect(t, server.URL())
-	if got := cluster.Mode(); got != client.ClientModeCluster {
-		t.Fatalf("the client is %s", got)
-	}
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
-		for _, cmd := range []client.Completed{plain.B().ScriptFlush().Build(), plain.B().Flushall().Build()} {
-			if err := plain.Do(t.Context(), cmd).Error(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		keys := []string{"a", "b", "{a}b", "}{", "{", "{}x", "é{ü}"}
-		ds := make([]proxy.Decision, len(keys))
-		for i := range ds {
-			ds[i] = proxy.Decision{
-				Charges: []proxy.Charge{{
-					Key:     keys[i],
-					Request: bucket.Request{Config: hourly, Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: int64(i)}},
-				}},
-				Results: make([]bucket.Result, 1),
-			}
-		}
-		rueidis.New(cluster, mode).Do(t.Context(), ds)
-		for i, d := range ds {
-			if d.Err != nil || d.Results[0].RemainingTokens != int64(10-i) {
-				t.Errorf("key %q: %d left, %v", keys[i], d.Results[0].RemainingTokens, d.Err)
-			}
-		}
-	})
-}
-
-// Replicas do not decide even for a client that sends everything to them.
+// Replicas decide nothing, not even a refusal, whatever a client sends to them.
 func TestReplicasDoNotDecide(t *testing.T) {
 	primary := redistest.Start(t)
-	replica := redistest.Start(t, "--replicaof", primary.Addr()[:len("127.0.0.1")], primary.Addr()[len("127.0.0.1:"):])
-	c := connect(t, primary.URL(), func(o *client.ClientOption) {
-		o.Standalone.ReplicaAddress = []string{replica.Addr()}
-		o.SendToReplicas = func(client.Completed) bool { return true }
-	})
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
-		b := manage(t, c, mode).Bucket("k", hourly)
-		for _, n := range []int64{1, 11} { // granted and refused
-			if p, err := b.Consume(t.Context(), n); err == nil {
-				t.Errorf("a replica decided on %d: %+v", n, p)
-			}
+	host, port, _ := net.SplitHostPort(primary.Addr())
+	replica := redistest.Start(t, "--replicaof", host, port)
+	alone := connect(t, replica.URL())
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		info, err := alone.Do(t.Context(), alone.B().Info().Section("replication").Build()).ToString()
+		if strings.Contains(info, "master_link_status:up") {
+			break
 		}
-	})
-	own := connect(t, primary.URL(), func(o *client.ClientOption) {
-		o.Standalone.ReplicaAddress = []string{replica.Addr()}
-		o.SendToReplicas = func(cmd client.Completed) bool { return cmd.IsReadOnly() }
-	})
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
-		if _, err := manage(t, own, mode).Bucket("k", hourly).Consume(t.Context(), 1); err != nil {
-			t.Errorf("with only reads sent to replicas: %v", err)
+		if err != nil || time.Since(begun) > 30*time.Second {
+			t.Fatalf("%v, %s", err, info)
 		}
-	})
+	}
+	for _, tt := range []struct {
+		name   string
+		sends  func(client.Completed) bool
+		denied bool
+	}{
+		{"reads", func(cmd client.Completed) bool { return cmd.IsReadOnly() }, false},
+		{"all", func(client.Completed) bool { return true }, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := connect(t, primary.URL(), func(o *client.ClientOption) {
+				o.Standalone.ReplicaAddress, o.SendToReplicas = []string{replica.Addr()}, tt.sends
+			})
+			inEachMode(t, func(t *testing.T, mode redis.Option) {
+				b := manage(t, c, mode).Bucket("k", hourly)
+				for _, n := range []int64{1, 11} { // granted and refused
+					_, err := b.Consume(t.Context(), n)
+					if tt.denied && (!errors.Is(err, proxy.ErrUnavailable) || !strings.Contains(err.Error(), "READONLY")) || !tt.denied && err != nil {
+						t.Errorf("take of %d: %v", n, err)
+					}
+				}
+			})
+		})
+	}
 }
 
 // A call allocates what the client's reply, the trip and its goroutine need, and
