@@ -35,9 +35,15 @@ func commandCalls(t testing.TB, rdb *client.Client) map[string]int {
 }
 
 func TestDecisionIsOneScriptCall(t *testing.T) {
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) { decisionIsOneScriptCall(t, l.on) })
+	}
+}
+
+func decisionIsOneScriptCall(t *testing.T, on library) {
 	server := redistest.Start(t)
 	rdb := connect(t, server.URL())
-	m := onClient(t, rdb, "", nil)
+	m := on.manager(t, rdb, "", nil)
 	limit := perHour(t, 2)
 	take(t, m.Bucket("warm-up", limit), 1, true)
 
@@ -72,9 +78,15 @@ func TestDecisionIsOneScriptCall(t *testing.T) {
 }
 
 func TestSwapIsTwoScriptCalls(t *testing.T) {
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) { swapIsTwoScriptCalls(t, l.on) })
+	}
+}
+
+func swapIsTwoScriptCalls(t *testing.T, on library) {
 	server := redistest.Start(t)
 	rdb := connect(t, server.URL())
-	m := onClient(t, rdb, "", redis.WithCompareAndSwap())
+	m := on.manager(t, rdb, "", redis.WithCompareAndSwap())
 	limit := perHour(t, 1)
 	take(t, m.Bucket("warm-up", limit), 1, true)
 	for _, phase := range []struct {

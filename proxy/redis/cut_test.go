@@ -27,11 +27,11 @@ func (c *chance) spares([]byte) bool {
 }
 
 func TestC08NoKeyIsLeftWithoutExpiry(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		direct, prefix := shared(t)
 		cut := &chance{random: rand.New(rand.NewPCG(1, 8)), share: 0.03}
 		url := through(t, redistest.URL(t), meddler{request: cut.spares, reply: cut.spares})
-		m := onClient(t, connect(t, url), prefix, mode)
+		m := on.manager(t, connect(t, url), prefix, mode)
 		limit := perHour(t, 10)
 
 		const keys, takes = 200, 1000
@@ -50,7 +50,7 @@ func TestC08NoKeyIsLeftWithoutExpiry(t *testing.T) {
 			}
 		}
 
-		sound := onClient(t, direct, prefix, mode)
+		sound := on.manager(t, direct, prefix, mode)
 		gone := int64(0)
 		for i := range keys {
 			p, err := sound.Bucket(fmt.Sprint(i), limit).Estimate(t.Context(), 1)
@@ -73,9 +73,9 @@ func TestC08NoKeyIsLeftWithoutExpiry(t *testing.T) {
 }
 
 func TestC08TakeGivesAKeyItsExpiry(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
-		b := onClient(t, rdb, prefix, mode).Bucket("k", perHour(t, 10))
+		b := on.manager(t, rdb, prefix, mode).Bucket("k", perHour(t, 10))
 		take(t, b, 1, true)
 		if err := rdb.Persist(t.Context(), prefix+"k").Err(); err != nil {
 			t.Fatal(err)

@@ -68,13 +68,13 @@ func damaged(c bucket.Configuration) map[string]string {
 
 func TestC35DamagedStateIsReplaced(t *testing.T) {
 	limit := config(t, 10, bandwidth.Greedy(2, time.Second))
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
 		for name, value := range damaged(limit) {
 			t.Run(name, func(t *testing.T) {
 				key := prefix + name
 				heard := new(ear)
-				m := onClient(t, rdb, prefix, mode, proxy.WithObserver(heard))
+				m := on.manager(t, rdb, prefix, mode, proxy.WithObserver(heard))
 				b := m.Bucket(name, limit)
 				put := func() {
 					t.Helper()

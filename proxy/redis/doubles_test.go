@@ -10,13 +10,12 @@ import (
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 func TestC12LargeCountsKeepEveryDigit(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
-		m := onClient(t, rdb, prefix, mode)
+		m := on.manager(t, rdb, prefix, mode)
 		for _, tt := range []struct {
 			name     string
 			capacity int64
@@ -37,10 +36,10 @@ func TestC12LargeCountsKeepEveryDigit(t *testing.T) {
 
 // The instant of a state may be one that no double holds.
 func TestC12FarInstantsAreKept(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
 		limit := perHour(t, 10)
-		b := onClient(t, rdb, prefix, mode).Bucket("k", limit)
+		b := on.manager(t, rdb, prefix, mode).Bucket("k", limit)
 		for _, last := range []int64{1<<60 + 1, 1<<53 + 1, -1<<60 - 1, math.MaxInt64, math.MinInt64} {
 			state := encoded(bucket.Entry{Config: limit, State: bucket.State{Last: last, Levels: [8]bucket.Level{{Tokens: 4}}}})
 			if err := rdb.Set(t.Context(), prefix+"k", state, time.Minute).Err(); err != nil {
@@ -61,9 +60,9 @@ func TestC12FarInstantsAreKept(t *testing.T) {
 
 // A version is any number, an instant in nanoseconds for instance.
 func TestC12LargeVersionsKeepEveryDigit(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
-		m := onClient(t, rdb, prefix, mode)
+		m := on.manager(t, rdb, prefix, mode)
 		for _, version := range []int64{1<<53 + 1, 1_772_366_400_123_456_789, 1<<63 - 1} {
 			limit := bucket.Must(perHour(t, 10).WithVersion(version, bucket.AsIs))
 			for name, first := range map[string]func(proxy.Bucket) error{
@@ -89,7 +88,7 @@ func TestC12LargeVersionsKeepEveryDigit(t *testing.T) {
 
 // Each of many small steps in time counts to the microsecond.
 func TestC12InstantsKeepEveryMicrosecond(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
 		steps := 10_000
 		if mode != nil {
@@ -102,7 +101,7 @@ func TestC12InstantsKeepEveryMicrosecond(t *testing.T) {
 			Request: bucket.Request{Config: limit, Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: 1}},
 			Rule:    longLife,
 		}
-		b := goredis.New(rdb, mode, redis.WithClientClock(func() time.Time { return now }, time.Second))
+		b := on(t, rdb, mode, redis.WithClientClock(func() time.Time { return now }, time.Second))
 
 		var want bucket.Entry
 		for range steps {

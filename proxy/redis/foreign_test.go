@@ -13,11 +13,11 @@ import (
 )
 
 func TestC35WhatIsNotOursIsLeftAlone(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
 		key := prefix + "k"
 		heard := new(ear)
-		m := onClient(t, rdb, prefix, mode, proxy.WithObserver(heard))
+		m := on.manager(t, rdb, prefix, mode, proxy.WithObserver(heard))
 		b := m.Bucket("k", perHour(t, 10))
 		supplied := m.BucketFunc("k", supply(perHour(t, 10)))
 		for _, tt := range foreign(t) {
@@ -100,9 +100,9 @@ func foreign(t testing.TB) []foreignValue {
 
 // A key may be hostile text, the line of a log is not.
 func TestC35ForeignKeyIsQuoted(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
-		m := onClient(t, rdb, prefix, mode)
+		m := on.manager(t, rdb, prefix, mode)
 		if err := rdb.Set(t.Context(), prefix+"good\x00\nkey", "hello", time.Minute).Err(); err != nil {
 			t.Fatal(err)
 		}

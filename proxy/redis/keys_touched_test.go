@@ -64,9 +64,9 @@ func TestC32ScriptsTouchDeclaredKeysAlone(t *testing.T) {
 	server := redistest.Start(t)
 	mon := watch(t, server)
 	rdb := connect(t, server.URL())
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		mon.seen()
-		exercise(t, onClient(t, rdb, redistest.Prefix(t), mode))
+		exercise(t, on.manager(t, rdb, redistest.Prefix(t), mode))
 		key, touched := "", 0
 		for _, c := range mon.seen() {
 			switch {

@@ -13,7 +13,6 @@ import (
 	"github.com/sluice-go/sluice/internal/redistest"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 // late holds back the reply to a script call.
@@ -44,7 +43,7 @@ func (l *late) meddler() meddler {
 		request: func(b []byte) bool {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			n := bytes.Count(b, []byte("\r\neval")) // also evalsha
+			n := bytes.Count(bytes.ToLower(b), []byte("\r\neval")) // also evalsha
 			l.calls += n
 			if l.until > 0 && n > 0 {
 				if l.until -= n; l.until <= 0 {
@@ -71,7 +70,7 @@ const socketTimeout = 400 * time.Millisecond
 // go-redis by itself would send a call again whose reply is late.
 func TestLateReplyIsChargedOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		direct, prefix := shared(t)
 		late := new(late)
 		rdb := connect(t, through(t, redistest.URL(t), late.meddler()), func(o *client.Options) {
@@ -82,7 +81,7 @@ func TestLateReplyIsChargedOnce(t *testing.T) {
 			writes = 2
 		}
 		limit := perHour(t, 10)
-		b := goredis.New(rdb, mode)
+		b := on(t, rdb, mode)
 		charges := func(keys int) (cs []proxy.Charge) {
 			for i := range keys {
 				cs = append(cs, proxy.Charge{
@@ -97,7 +96,7 @@ func TestLateReplyIsChargedOnce(t *testing.T) {
 				t.Fatal(d.Err)
 			}
 		}
-		plain := onClient(t, direct, prefix, mode)
+		plain := on.manager(t, direct, prefix, mode)
 		gone := func(key int) int64 {
 			p, err := plain.Bucket(fmt.Sprint(key), limit).Estimate(t.Context(), 1)
 			if err != nil {
@@ -141,13 +140,21 @@ func TestLateReplyIsChargedOnce(t *testing.T) {
 
 // A load whose answer is late did nothing, so that the caller knows the outcome.
 func TestLateLoadIsNotUnknown(t *testing.T) {
-	t.Parallel() // it mostly waits
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			lateLoadIsNotUnknown(t, l.on)
+		})
+	}
+}
+
+func lateLoadIsNotUnknown(t *testing.T, on library) {
 	_, prefix := shared(t)
 	late := new(late)
 	rdb := connect(t, through(t, redistest.URL(t), late.meddler()), func(o *client.Options) {
 		o.ReadTimeout = socketTimeout
 	})
-	b := onClient(t, rdb, prefix, redis.WithCompareAndSwap()).Bucket("k", perHour(t, 10))
+	b := on.manager(t, rdb, prefix, redis.WithCompareAndSwap()).Bucket("k", perHour(t, 10))
 	take(t, b, 1, true)
 	late.delay(1, 2*socketTimeout)
 	_, err := b.Consume(t.Context(), 1)

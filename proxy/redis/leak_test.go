@@ -12,7 +12,6 @@ import (
 	"github.com/sluice-go/sluice/internal/redistest"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 // Calls that are given up go on for one socket timeout, and are then gone, though
@@ -22,9 +21,9 @@ func TestAbandonedCallsEnd(t *testing.T) {
 	rdb := connect(t, server.URL(), func(o *client.Options) {
 		o.ReadTimeout = socketTimeout
 	})
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
-		hasty := onClient(t, rdb, "", mode, proxy.WithTimeout(20*time.Millisecond)).Bucket("k", perHour(t, 1000))
-		take(t, onClient(t, rdb, "", mode).Bucket("k", perHour(t, 1000)), 1, true) // connected
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
+		hasty := on.manager(t, rdb, "", mode, proxy.WithTimeout(20*time.Millisecond)).Bucket("k", perHour(t, 1000))
+		take(t, on.manager(t, rdb, "", mode).Bucket("k", perHour(t, 1000)), 1, true) // connected
 		ours := goleak.IgnoreCurrent()
 
 		server.Pause()
@@ -47,17 +46,17 @@ func TestAbandonedCallsEnd(t *testing.T) {
 // Close ends nothing of the caller's, and no manager keeps a goroutine.
 func TestC42ManagersLeaveNothingBehind(t *testing.T) {
 	rdb, prefix := shared(t)
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		limit := perHour(t, 1000)
-		take(t, onClient(t, rdb, prefix, mode).Bucket("k", limit), 1, true) // connected
+		take(t, on.manager(t, rdb, prefix, mode).Bucket("k", limit), 1, true) // connected
 		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 		for i := range 1000 {
-			m, err := proxy.NewManager(goredis.New(rdb, mode), proxy.WithKeyPrefix(prefix))
+			m, err := proxy.NewManager(on(t, rdb, mode), proxy.WithKeyPrefix(prefix))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if i%100 == 0 {
-				take(t, m.Bucket("k", limit), 1, true)
+				take(t, m.Bucket("k", limit), 0, true)
 			}
 			for range 2 {
 				if err := m.Close(); err != nil {

@@ -11,20 +11,19 @@ import (
 	"github.com/sluice-go/sluice/internal/redistest"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 func TestC37PrefixesKeepManagersApart(t *testing.T) {
 	server := redistest.Start(t)
 	rdb := connect(t, server.URL())
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		if err := rdb.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
 		const key = "ip:10.0.0.1"
-		login := onClient(t, rdb, "login", mode)
-		api := onClient(t, rdb, "api:", mode)
-		plain := onClient(t, rdb, "", mode)
+		login := on.manager(t, rdb, "login", mode)
+		api := on.manager(t, rdb, "api:", mode)
+		plain := on.manager(t, rdb, "", mode)
 		take(t, login.Bucket(key, perHour(t, 2)), 2, true)
 		take(t, login.Bucket(key, perHour(t, 2)), 1, false)
 		take(t, api.Bucket(key, perHour(t, 100)), 1, true)
@@ -43,11 +42,11 @@ func TestC37PrefixesKeepManagersApart(t *testing.T) {
 		}
 
 		// Two managers of one prefix share each bucket.
-		again := onClient(t, connect(t, server.URL()), "login", mode)
+		again := on.manager(t, connect(t, server.URL()), "login", mode)
 		take(t, again.Bucket(key, perHour(t, 2)), 1, false)
 
 		var argument *bucket.ArgumentError
-		_, err := proxy.NewManager(goredis.New(rdb, mode), proxy.WithKeyPrefix("a{b"))
+		_, err := proxy.NewManager(on(t, rdb, mode), proxy.WithKeyPrefix("a{b"))
 		if !errors.As(err, &argument) || argument.Field != "key prefix" {
 			t.Errorf("a prefix with a brace: got %v", err)
 		}
@@ -65,11 +64,11 @@ func TestC58AnyKeyIsBoundedAndDistinct(t *testing.T) {
 		mega, mega + "b", mega + "c", mega[1:], "a\x00b", "a\nb", "a\r\nDEL x\r\n", "\xff\xfe", "\xff", " ", "a", "a b", "é", "e\u0301",
 		nameOf(mega), nameOf(nameOf(mega)), "{a", "a}", "{}", "user:{42}:{7}", "sha256:", "sha256:" + strings.Repeat("0", 64), strings.Repeat("k", 256), strings.Repeat("k", 257),
 	}
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		if err := rdb.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
-		m := onClient(t, rdb, "p:", mode)
+		m := on.manager(t, rdb, "p:", mode)
 		for i, key := range keys {
 			take(t, m.Bucket(key, perHour(t, 100)), int64(i+1), true)
 		}

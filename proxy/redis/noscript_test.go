@@ -13,7 +13,6 @@ import (
 	"github.com/sluice-go/sluice/internal/redistest"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 func forgetScripts(t testing.TB, rdb *client.Client) {
@@ -26,9 +25,9 @@ func forgetScripts(t testing.TB, rdb *client.Client) {
 func TestC15ForgottenScriptsAreSentAgain(t *testing.T) {
 	server := redistest.Start(t)
 	rdb := connect(t, server.URL())
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		prefix := redistest.Prefix(t)
-		m := onClient(t, rdb, prefix, mode)
+		m := on.manager(t, rdb, prefix, mode)
 		limit := perHour(t, 10)
 		b := m.Bucket("k", limit)
 		take(t, b, 1, true)
@@ -45,7 +44,7 @@ func TestC15ForgottenScriptsAreSentAgain(t *testing.T) {
 
 		// One pipeline of three keys.
 		forgetScripts(t, rdb)
-		backend := goredis.New(rdb, mode)
+		backend := on(t, rdb, mode)
 		var charges []proxy.Charge
 		for i := range 3 {
 			charges = append(charges, proxy.Charge{
@@ -64,11 +63,11 @@ func TestC15ForgottenScriptsAreSentAgain(t *testing.T) {
 }
 
 func TestC15RestartsAreSurvived(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 		rdb := connect(t, server.URL())
 		const capacity, restarts = 1 << 40, 4
-		b := onClient(t, rdb, "", mode, proxy.WithTimeout(time.Second)).Bucket("k", perHour(t, capacity))
+		b := on.manager(t, rdb, "", mode, proxy.WithTimeout(time.Second)).Bucket("k", perHour(t, capacity))
 
 		stop, ended := make(chan struct{}), make(chan struct{})
 		var served, unknown, failed int64

@@ -8,14 +8,13 @@ import (
 	"github.com/sluice-go/sluice/bandwidth"
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/proxy/redis"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 func TestC49LookingLeavesNoTrace(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
 		c := newClock()
-		m := manage(t, goredis.New(rdb, mode, redis.WithClientClock(c.now, time.Second)), prefix)
+		m := manage(t, on(t, rdb, mode, redis.WithClientClock(c.now, time.Second)), prefix)
 		b := m.Bucket("k", config(t, 10, bandwidth.Greedy(10, 100*time.Second)))
 		look := func(want int64) {
 			t.Helper()
@@ -55,9 +54,9 @@ func TestC49LookingLeavesNoTrace(t *testing.T) {
 }
 
 func TestC50AddingStopsAtCapacity(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		rdb, prefix := shared(t)
-		m := onClient(t, rdb, prefix, mode)
+		m := on.manager(t, rdb, prefix, mode)
 		b := m.Bucket("k", perHour(t, 10))
 		take(t, b, 5, true)
 		for _, add := range []struct{ n, want int64 }{{0, 5}, {2, 7}, {100, 10}, {100, 10}} {

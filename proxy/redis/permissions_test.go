@@ -12,7 +12,6 @@ import (
 	"github.com/sluice-go/sluice/internal/redistest"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 // Both modes need the same commands of a server.
@@ -42,22 +41,22 @@ func allow(commands ...string) []string {
 
 func TestC75NeededCommandsAreFew(t *testing.T) {
 	server := redistest.Start(t)
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		prefix := redistest.Prefix(t)
-		exercise(t, onClient(t, as(t, server, prefix+"*", allow(needed...)...), prefix, mode))
+		exercise(t, on.manager(t, as(t, server, prefix+"*", allow(needed...)...), prefix, mode))
 	})
 }
 
 // What is missing is told, and no bucket is ever taken for drained or absent.
 func TestC75MissingPermissionIsAnError(t *testing.T) {
 	server := redistest.Start(t)
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		for _, missing := range needed {
 			t.Run(missing, func(t *testing.T) {
 				forgetScripts(t, connect(t, server.URL()))
 				prefix := redistest.Prefix(t)
 				rdb := as(t, server, prefix+"*", append(allow(needed...), "-"+missing)...)
-				m := onClient(t, rdb, prefix, mode)
+				m := on.manager(t, rdb, prefix, mode)
 				var failed error
 				for _, op := range ops {
 					if err := op.do(t.Context(), m, m.Bucket("k", perHour(t, 10))); err != nil {
@@ -74,7 +73,7 @@ func TestC75MissingPermissionIsAnError(t *testing.T) {
 			})
 		}
 		t.Run("key", func(t *testing.T) {
-			m := onClient(t, as(t, server, "other:*", allow(needed...)...), "mine:", mode)
+			m := on.manager(t, as(t, server, "other:*", allow(needed...)...), "mine:", mode)
 			_, err := m.Bucket("k", perHour(t, 10)).Consume(t.Context(), 1)
 			wantStoreError(t, err, proxy.ErrUnavailable, "mine:k")
 		})
@@ -84,11 +83,11 @@ func TestC75MissingPermissionIsAnError(t *testing.T) {
 func TestC33ClientClockNeverAsksForTime(t *testing.T) {
 	server := redistest.Start(t)
 	mon := watch(t, server)
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		prefix := redistest.Prefix(t)
 		rdb := as(t, server, prefix+"*", append(allow(needed...), "-time")...)
 		mon.seen()
-		exercise(t, manage(t, goredis.New(rdb, mode, redis.WithClientClock(time.Now, time.Second)), prefix))
+		exercise(t, manage(t, on(t, rdb, mode, redis.WithClientClock(time.Now, time.Second)), prefix))
 		ran := 0
 		for _, c := range mon.seen() {
 			if c.inScript {
@@ -103,7 +102,7 @@ func TestC33ClientClockNeverAsksForTime(t *testing.T) {
 		}
 
 		// With the server's clock the same user is told so.
-		_, err := onClient(t, rdb, prefix, mode).Bucket("k", perHour(t, 10)).Consume(context.Background(), 1)
+		_, err := on.manager(t, rdb, prefix, mode).Bucket("k", perHour(t, 10)).Consume(context.Background(), 1)
 		if !errors.Is(err, proxy.ErrUnavailable) {
 			t.Errorf("got %v", err)
 		}
@@ -111,11 +110,11 @@ func TestC33ClientClockNeverAsksForTime(t *testing.T) {
 }
 
 func TestC33ScriptsRunUnderBothProtocols(t *testing.T) {
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		for _, version := range []int{2, 3} {
 			_, prefix := shared(t)
 			rdb := connect(t, redistest.URL(t), func(o *client.Options) { o.Protocol = version })
-			exercise(t, onClient(t, rdb, prefix, mode))
+			exercise(t, on.manager(t, rdb, prefix, mode))
 		}
 	})
 }

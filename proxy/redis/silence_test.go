@@ -11,7 +11,6 @@ import (
 	"github.com/sluice-go/sluice/internal/redistest"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 // A client's socket timeout is 3 s by default. Calls end long before.
@@ -63,9 +62,9 @@ func TestC09DeadlineIsKeptWhileRedisIsSilent(t *testing.T) {
 		t.Run(silence.name, func(t *testing.T) {
 			server := redistest.Start(t)
 			rdb := connect(t, server.URL())
-			inEachMode(t, func(t *testing.T, mode redis.Option) {
-				patient := manage(t, goredis.New(rdb, mode), "")
-				hasty := manage(t, goredis.New(rdb, mode), "", proxy.WithTimeout(patienceOfCaller))
+			onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
+				patient := manage(t, on(t, rdb, mode), "")
+				hasty := manage(t, on(t, rdb, mode), "", proxy.WithTimeout(patienceOfCaller))
 				limit := perHour(t, 100)
 				take(t, patient.Bucket("k", limit), 1, true)
 
@@ -120,9 +119,9 @@ func wantDeadline(t *testing.T, what string, err error, took time.Duration, kind
 func TestCancellationEndsACall(t *testing.T) {
 	server := redistest.Start(t)
 	rdb := connect(t, server.URL())
-	inEachMode(t, func(t *testing.T, mode redis.Option) {
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		heard := new(ear)
-		b := onClient(t, rdb, "", mode, proxy.WithObserver(heard)).Bucket("k", perHour(t, 100))
+		b := on.manager(t, rdb, "", mode, proxy.WithObserver(heard)).Bucket("k", perHour(t, 100))
 		take(t, b, 1, true)
 		server.Pause()
 		defer server.Resume()
@@ -154,11 +153,19 @@ func TestCancellationEndsACall(t *testing.T) {
 // A swap whose answer is lost may have been carried out, though the load before
 // it was answered.
 func TestSilentSwapIsUnknown(t *testing.T) {
-	t.Parallel() // it mostly waits
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			silentSwapIsUnknown(t, l.on)
+		})
+	}
+}
+
+func silentSwapIsUnknown(t *testing.T, on library) {
 	direct, prefix := shared(t)
 	late := new(late)
 	rdb := connect(t, through(t, redistest.URL(t), late.meddler()))
-	m := onClient(t, rdb, prefix, redis.WithCompareAndSwap())
+	m := on.manager(t, rdb, prefix, redis.WithCompareAndSwap())
 	b := m.Bucket("k", perHour(t, 10))
 	take(t, b, 1, true)
 
@@ -171,5 +178,5 @@ func TestSilentSwapIsUnknown(t *testing.T) {
 	if took := time.Since(begun); took > inTime*9/10 {
 		t.Errorf("ended after %v", took)
 	}
-	wantAvailable(t, onClient(t, direct, prefix, nil).Bucket("k", perHour(t, 10)), 8)
+	wantAvailable(t, on.manager(t, direct, prefix, nil).Bucket("k", perHour(t, 10)), 8)
 }
