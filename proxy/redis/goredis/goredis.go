@@ -42,6 +42,10 @@ func WithClientClock(now func() time.Time, skew time.Duration) Option {
 	return redis.WithClientClock(now, skew)
 }
 
+// WithoutCoalescing is [redis.WithoutCoalescing]: operations on one key do not
+// share trips.
+func WithoutCoalescing() Option { return redis.WithoutCoalescing() }
+
 // New returns the backend that keeps buckets through a client, which stays the
 // caller's. It does no I/O. A nil client is reported by proxy.NewManager.
 func New(c Client, opts ...Option) *redis.Backend {

@@ -117,7 +117,7 @@ func TestCallGivenUpIsNotSentLater(t *testing.T) {
 func TestFullQueueKeepsDeadlines(t *testing.T) {
 	server := redistest.Start(t)
 	c := connect(t, server.URL(), oneConnection, func(o *client.ClientOption) { o.RingScaleEachConn = 1 })
-	b := manage(t, c, nil).Bucket("k", hourly)
+	b := manage(t, c, rueidis.WithoutCoalescing()).Bucket("k", hourly)
 	if _, err := b.Consume(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
