@@ -49,7 +49,9 @@ type Bucket interface {
 	// there, else after sleeping here, in order of arrival. It fails at once if
 	// that cannot be before the context's deadline ([*TooLateError]) or ever
 	// ([ErrNever]). If the context ends first it gives the tokens back, which may
-	// take one more round trip, and returns the context's error.
+	// take one more round trip, and returns the context's error. Only where it ends
+	// while a store is being asked is it unknown whether there is anything to give
+	// back, and so nothing is.
 	Wait(ctx context.Context, n int64) error
 	// Replace puts another configuration in force, at the old rate until now; the
 	// tokens pass to it by the strategy. A stored configuration of a newer
