@@ -9,17 +9,19 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
+	"github.com/sluice-go/sluice/proxy"
+	"github.com/sluice-go/sluice/proxy/redis"
 )
 
 // settings is what the flags say.
 type settings struct {
 	addr    string
-	store   *redis.Options   // nil: memory
-	mode    []goredis.Option // how Redis decides
+	open    opener
+	mode    []redis.Option // how Redis decides
+	policy  func(proxy.Backend) proxy.Backend
+	timeout time.Duration // of a call of the store
 	apiKeys []string
 	proxies []netip.Prefix
 }
@@ -30,7 +32,10 @@ func parseFlags(args []string, out io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("api", flag.ContinueOnError)
 	flags.SetOutput(out)
 	addr := flags.String("addr", "127.0.0.1:8080", "listen on `host:port`")
-	store := flags.String("store", "memory", "keep the buckets in memory or at a redis:// or rediss:// `URL`")
+	store := flags.String("store", "memory", "keep the buckets in memory or at a redis:// or rediss:// `URL`; with ?master_name= of Sentinel, with ?addr= of a cluster")
+	client := flags.String("client", "goredis", "talk to Redis by `goredis` or rueidis")
+	policy := flags.String("on-failure", "error", "while Redis is in trouble answer 503 (`error`), serve (allow), refuse (deny), or keep the limits in this process (local)")
+	timeout := flags.Duration("timeout", proxy.DefaultTimeout, "wait so long for Redis before that is trouble")
 	mode := flags.String("mode", "lua", "decide by a script in Redis (`lua`), or here and compare and swap (cas); both may share a Redis")
 	apiKeys := flags.String("api-keys", "demo-key-1,demo-key-2", "the known `keys`, separated by commas")
 	proxies := flags.String("trusted-proxies", "", "believe X-Forwarded-For from these `prefixes`, separated by commas, such as 10.0.0.0/8")
@@ -48,8 +53,13 @@ func parseFlags(args []string, out io.Writer) (settings, error) {
 	var err error
 	s.addr, err = *addr, checkAddr(*addr)
 	fault("addr", err)
-	s.store, err = parseStore(*store)
+	s.open, err = parseStore(*store, *client)
 	fault("store", err)
+	fault("client", oneOf(*client, "goredis", "rueidis"))
+	fault("on-failure", oneOf(*policy, "error", "allow", "deny", "local"))
+	s.policy = policies[*policy]
+	s.timeout, err = *timeout, checkTimeout(*timeout)
+	fault("timeout", err)
 	s.mode, err = parseMode(*mode)
 	fault("mode", err)
 	s.apiKeys, err = parseKeys(*apiKeys)
@@ -76,28 +86,25 @@ func checkAddr(addr string) error {
 	return err
 }
 
-// parseStore shows nothing of a bad URL: any part of it may be one of a
-// password, if only because a slash in that was not escaped.
-func parseStore(store string) (*redis.Options, error) {
-	if store == "memory" {
-		return nil, nil
+func checkTimeout(d time.Duration) error {
+	if d < time.Millisecond || d > time.Minute {
+		return fmt.Errorf("%v is not from 1ms to 1m", d)
 	}
-	options, err := redis.ParseURL(store)
-	if err != nil {
-		return nil, errors.New("not memory, and no URL of Redis such as redis://user:password@localhost:6379/0 " +
-			"(special characters in user and password need escapes such as %2F; the value is not shown, as it may hold a password)")
-	}
-	return options, nil
+	return nil
 }
 
-func parseMode(mode string) ([]goredis.Option, error) {
-	switch mode {
-	case "lua":
-		return nil, nil
-	case "cas":
-		return []goredis.Option{goredis.WithCompareAndSwap()}, nil
+func parseMode(mode string) ([]redis.Option, error) {
+	if mode == "cas" {
+		return []redis.Option{redis.WithCompareAndSwap()}, nil
 	}
-	return nil, fmt.Errorf("%q is neither lua nor cas", mode)
+	return nil, oneOf(mode, "lua", "cas")
+}
+
+func oneOf(word string, words ...string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	return fmt.Errorf("%q is none of %s", word, strings.Join(words, ", "))
 }
 
 // parseKeys refuses an empty key, which all callers without a key would have.

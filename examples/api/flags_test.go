@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 func TestDefaults(t *testing.T) {
@@ -13,7 +16,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.addr != "127.0.0.1:8080" || s.store != nil || s.mode != nil || s.proxies != nil ||
+	if s.addr != "127.0.0.1:8080" || s.mode != nil || s.proxies != nil || s.timeout != 250*time.Millisecond ||
 		!slices.Equal(s.apiKeys, []string{"demo-key-1", "demo-key-2"}) {
 		t.Errorf("got %+v", s)
 	}
@@ -22,7 +25,7 @@ func TestDefaults(t *testing.T) {
 func TestFlags(t *testing.T) {
 	s, err := parseFlags([]string{
 		"-addr", ":0", "-mode", "cas", "-api-keys", " a , b", "-trusted-proxies", "10.0.0.0/8, ::ffff:192.0.2.1,2001:db8::/32",
-		"-store", "rediss://user:secret@redis.example/7?read_timeout=3s",
+		"-client", "rueidis", "-on-failure", "local", "-timeout", "1s", "-store", "rediss://user:secret@redis.example/7",
 	}, t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -37,12 +40,32 @@ func TestFlags(t *testing.T) {
 	if want := []string{"10.0.0.0/8", "192.0.2.1/32", "2001:db8::/32"}; !slices.Equal(proxies, want) {
 		t.Errorf("proxies %v, want %v", proxies, want)
 	}
-	o := withTimeouts(s.store)
-	if o.Addr != "redis.example:6379" || o.Password != "secret" || o.DB != 7 || o.TLSConfig == nil {
-		t.Errorf("store %+v", o)
+	if s.timeout != time.Second {
+		t.Errorf("timeout %v", s.timeout)
 	}
-	if o.ReadTimeout != 3*time.Second || o.DialTimeout != socketTimeout {
-		t.Errorf("timeouts %v and %v, want that of the URL and the default", o.ReadTimeout, o.DialTimeout)
+}
+
+// The URL tells which kind of client it takes.
+func TestGoRedisClients(t *testing.T) {
+	for _, tt := range []struct{ url, kind string }{
+		{"redis://user:secret@redis.example/7?read_timeout=3s", "*redis.Client"},
+		{"rediss://redis.example", "*redis.Client"},
+		{"redis://a.example:26379?master_name=main&addr=b.example:26379", "*redis.Client"},
+		{"redis://a.example?addr=b.example:6379", "*redis.ClusterClient"},
+	} {
+		client, err := goRedisClient(tt.url)
+		if err != nil {
+			t.Errorf("%s: %v", tt.url, err)
+			continue
+		}
+		c := client()
+		if got := fmt.Sprintf("%T", c); got != tt.kind {
+			t.Errorf("%s: a %s, want a %s", tt.url, got, tt.kind)
+		}
+		if c, ok := c.(*redis.Client); ok && c.Options().DialTimeout != socketTimeout {
+			t.Errorf("%s: dial timeout %v", tt.url, c.Options().DialTimeout)
+		}
+		c.Close()
 	}
 }
 
@@ -60,7 +83,7 @@ func TestBadFlags(t *testing.T) {
 	}{
 		{[]string{"-addr", "localhost"}, []string{"-addr: ", "missing port"}},
 		{[]string{"-addr", "localhost:99999"}, []string{"-addr: ", "99999"}},
-		{[]string{"-mode", "both"}, []string{`-mode: "both" is neither lua nor cas`}},
+		{[]string{"-mode", "both"}, []string{`-mode: "both" is none of lua, cas`}},
 		{[]string{"-api-keys", "secret,,b"}, []string{"-api-keys: key 2 of 3 is empty"}},
 		{[]string{"-trusted-proxies", "10.0.0.0/33"}, []string{`-trusted-proxies: "10.0.0.0/33"`}},
 		{[]string{"-trusted-proxies", "10.0.0.0/8,"}, []string{`-trusted-proxies: ""`}},
@@ -73,6 +96,12 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-store", "redis://user:secret%zz@localhost"}, []string{"-store: "}},
 		{[]string{"-store", "redis://:secret@localhost/x"}, []string{"-store: "}},
 		{[]string{"-store", "redis://:secret@localhost?no_such=1"}, []string{"-store: "}},
+		{[]string{"-client", "radix"}, []string{`-client: "radix" is none of goredis, rueidis`}},
+		{[]string{"-on-failure", "panic"}, []string{`-on-failure: "panic" is none of error, allow, deny, local`}},
+		{[]string{"-timeout", "0s"}, []string{"-timeout: 0s"}},
+		{[]string{"-client", "rueidis", "-store", "redis://:secret@localhost/x"}, []string{"-store: "}},
+		{[]string{"-store", "redis://:secret@localhost?master_name=m&no_such=1"}, []string{"-store: "}},
+		{[]string{"-store", "redis://:secret@localhost?addr=b&no_such=1"}, []string{"-store: "}},
 		{[]string{"-no-such", "1"}, []string{"-no-such"}},
 		{[]string{"redis://:secret@localhost"}, []string{"only flags"}},
 		{[]string{"-mode", "both", "-addr", "x"}, []string{"-mode: ", "-addr: "}},

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"log/slog"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -25,13 +24,12 @@ type limiter struct {
 	buckets *proxy.Manager
 	known   map[digest]bool // of the API keys
 	proxies prefixes        // whose X-Forwarded-For is believed
-	log     *slog.Logger
 }
 
 type digest = [sha256.Size]byte
 
-func newLimiter(buckets *proxy.Manager, apiKeys []string, proxies []netip.Prefix, log *slog.Logger) *limiter {
-	l := &limiter{buckets, map[digest]bool{}, proxies, log}
+func newLimiter(buckets *proxy.Manager, apiKeys []string, proxies []netip.Prefix) *limiter {
+	l := &limiter{buckets, map[digest]bool{}, proxies}
 	for _, key := range apiKeys {
 		l.known[sha256.Sum256([]byte(key))] = true
 	}
@@ -39,16 +37,17 @@ func newLimiter(buckets *proxy.Manager, apiKeys []string, proxies []netip.Prefix
 }
 
 // limit puts the limiter before a handler: each request costs its caller one
-// token. Where the store has no answer, nobody is let through.
+// token. An error is for a store in trouble, unless -on-failure says otherwise.
 func (l *limiter) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		probe, err := l.bucket(r).Consume(r.Context(), 1)
 		switch {
 		case err != nil:
-			l.log.Error("no decision", "err", err)
 			answer(w, http.StatusServiceUnavailable, unavailable{"rate limiter unavailable"})
 		case probe.Consumed:
-			w.Header().Set("X-Rate-Limit-Remaining", strconv.FormatInt(probe.RemainingTokens, 10))
+			if probe.Measured() { // not so if the store is in trouble and everybody is served
+				w.Header().Set("X-Rate-Limit-Remaining", strconv.FormatInt(probe.RemainingTokens, 10))
+			}
 			next.ServeHTTP(w, r)
 		default:
 			refuse(w, probe)

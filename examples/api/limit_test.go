@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -38,7 +37,7 @@ func newService(t *testing.T, trusted ...string) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { buckets.Close() })
-	s.Handler = newAPI(newLimiter(buckets, []string{knownKey, "demo-key-2"}, proxies, slog.New(slog.NewTextHandler(t.Output(), nil))))
+	s.Handler = newAPI(newLimiter(buckets, []string{knownKey, "demo-key-2"}, proxies))
 	return s
 }
 
@@ -75,7 +74,7 @@ func (s *service) granted(t *testing.T, n int, request func(i int) *http.Request
 // reply is an answer of the service.
 type reply struct {
 	status     int
-	remaining  int64 // of 200
+	remaining  int64 // of 200; -1 if it is not told
 	retryAfter int64 // of 429
 }
 
@@ -110,7 +109,7 @@ func read(t *testing.T, response *http.Response) reply {
 	var ok bool
 	switch a.status {
 	case http.StatusOK:
-		ok = a.remaining >= 0 && a.retryAfter < 0 && body.Quote != nil && *body.Quote != "" &&
+		ok = a.retryAfter < 0 && body.Quote != nil && *body.Quote != "" &&
 			body.Timestamp != nil && time.Since(*body.Timestamp).Abs() < time.Minute && body.Error == nil
 	case http.StatusTooManyRequests:
 		ok = a.remaining < 0 && a.retryAfter > 0 && body.Quote == nil && body.RetryAfterSeconds != nil &&

@@ -11,11 +11,11 @@
 //
 //	go run ./examples/api -store redis://localhost:6379
 //
+// The store is opened in store.go, with what happens while it is in trouble.
 // The limiting is all in limit.go; read that first.
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -28,23 +28,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sluice-go/sluice/proxy"
-	"github.com/sluice-go/sluice/proxy/memory"
-	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
-const (
-	// storeTimeout is how long a request waits for Redis before it is answered
-	// 503: callers hear that within a second.
-	storeTimeout = 500 * time.Millisecond
-	// socketTimeout ends what was given up, so that connections to a Redis that
-	// is silent are replaced soon.
-	socketTimeout = time.Second
-	// shutdownTimeout is how long requests may take to finish at the end.
-	shutdownTimeout = 10 * time.Second
-)
+// shutdownTimeout is how long requests may take to finish at the end.
+const shutdownTimeout = 10 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
@@ -70,13 +58,12 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 }
 
 func serve(ctx context.Context, s settings, log *slog.Logger) error {
-	var backend proxy.Backend = memory.New()
-	if s.store != nil {
-		client := redis.NewClient(withTimeouts(s.store))
-		defer client.Close()
-		backend = goredis.New(client, s.mode...)
+	backend, client, err := s.open(s.mode)
+	if err != nil {
+		return err
 	}
-	buckets, err := proxy.NewManager(backend, proxy.WithTimeout(storeTimeout))
+	defer client.Close()
+	buckets, err := proxy.NewManager(s.policy(backend), proxy.WithTimeout(s.timeout), proxy.WithObserver(observer{log}))
 	if err != nil {
 		return err
 	}
@@ -87,7 +74,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 		return err
 	}
 	log.Info("listening", "addr", listener.Addr().String())
-	server := newServer(newAPI(newLimiter(buckets, s.apiKeys, s.proxies, log)))
+	server := newServer(newAPI(newLimiter(buckets, s.apiKeys, s.proxies)))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	select {
@@ -111,12 +98,4 @@ func newServer(h http.Handler) *http.Server {
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}
-}
-
-// withTimeouts leaves those that the URL gives.
-func withTimeouts(o *redis.Options) *redis.Options {
-	o.DialTimeout = cmp.Or(o.DialTimeout, socketTimeout)
-	o.ReadTimeout = cmp.Or(o.ReadTimeout, socketTimeout)
-	o.WriteTimeout = cmp.Or(o.WriteTimeout, socketTimeout)
-	return o
 }

@@ -140,12 +140,19 @@ func TestProgramInMemory(t *testing.T) {
 }
 
 func TestTwoProgramsShareBuckets(t *testing.T) {
-	for _, modes := range [][2]string{{"lua", "lua"}, {"cas", "cas"}, {"lua", "cas"}} {
+	for _, modes := range [][2]string{
+		{"lua goredis", "lua goredis"},
+		{"cas goredis", "cas goredis"},
+		{"lua goredis", "cas goredis"},
+		{"lua rueidis", "lua goredis"},
+		{"cas rueidis", "lua rueidis"},
+	} {
 		t.Run(modes[0]+" and "+modes[1], func(t *testing.T) {
 			server := redistest.Start(t)
-			programs := []*program{
-				start(t, "-store", server.URL(), "-mode", modes[0]),
-				start(t, "-store", server.URL(), "-mode", modes[1]),
+			var programs []*program
+			for _, m := range modes {
+				mode, client, _ := strings.Cut(m, " ")
+				programs = append(programs, start(t, "-store", server.URL(), "-mode", mode, "-client", client))
 			}
 			begun := time.Now()
 			count := map[int]int{}
@@ -210,6 +217,67 @@ func TestC14RedisGoesAway(t *testing.T) {
 			p.stop(t, syscall.SIGTERM)
 			if told := int64(strings.Count(p.stderr.String(), `msg="no decision"`)); told != p.failed.Load() {
 				t.Errorf("%d failures in the log for %d answers of 503:\n%s", told, p.failed.Load(), p.stderr.String())
+			}
+		})
+	}
+}
+
+// The other policies answer in place of a Redis that is away, each in its way, and
+// Redis decides again once it is back.
+func TestC14PoliciesWhileRedisIsAway(t *testing.T) {
+	for _, tt := range []struct {
+		policy string
+		check  func(t *testing.T, got []reply)
+	}{
+		{"allow", func(t *testing.T, got []reply) {
+			for _, r := range got {
+				if r.status != http.StatusOK || r.remaining >= 0 {
+					t.Errorf("got %+v, want 200 and nothing said of tokens", r)
+				}
+			}
+		}},
+		{"deny", func(t *testing.T, got []reply) {
+			for _, r := range got {
+				if r.status != http.StatusTooManyRequests || r.retryAfter != 1 {
+					t.Errorf("got %+v, want 429 and a second to wait", r)
+				}
+			}
+		}},
+		{"local", func(t *testing.T, got []reply) {
+			served := 0
+			for _, r := range got {
+				if r.status == http.StatusOK {
+					served++
+				}
+			}
+			if served < 20 || served > 22 { // some come back meanwhile
+				t.Errorf("%d of %d served, want the 20 of this process", served, len(got))
+			}
+		}},
+	} {
+		t.Run(tt.policy, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			p := start(t, "-store", server.URL(), "-on-failure", tt.policy, "-timeout", "100ms")
+			if got := p.get(t, t.Context()); got.remaining != 19 {
+				t.Errorf("got %+v", got)
+			}
+			server.Kill()
+			var got []reply
+			for range 25 {
+				got = append(got, p.get(t, t.Context()))
+			}
+			tt.check(t, got)
+			server.Restart()
+			client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+			defer client.Close()
+			begun := time.Now()
+			for client.DBSize(t.Context()).Val() == 0 { // the server has lost what it had
+				p.get(t, t.Context(), "X-Api-Key", knownKey)
+				if time.Since(begun) > 20*time.Second {
+					t.Fatal("Redis does not decide again")
+				}
+				time.Sleep(20 * time.Millisecond)
 			}
 		})
 	}

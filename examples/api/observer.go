@@ -1,0 +1,18 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/sluice-go/sluice/proxy"
+)
+
+// observer logs each call of the store that failed, whatever its caller was
+// answered in its place.
+type observer struct{ log *slog.Logger }
+
+func (o observer) Observe(_ context.Context, e proxy.Event) {
+	if e.Kind == proxy.StoreFailed {
+		o.log.Error("no decision", "err", e.Err)
+	}
+}
