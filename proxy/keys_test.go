@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/sluice-go/sluice/bucket"
@@ -99,5 +100,46 @@ func TestReservationsAndReplacementInAStore(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+	}
+}
+
+// What is in the store tells nothing of a hashed key, and another secret or none
+// gives it another name.
+func TestHashedKeys(t *testing.T) {
+	secret := []byte("sixteen bytes at least")
+	names := map[string]bool{}
+	for _, opts := range [][]proxy.Option{
+		nil,
+		{proxy.WithHashedKeys(secret)},
+		{proxy.WithHashedKeys(secret), proxy.WithKeyPrefix("other:")},
+		{proxy.WithHashedKeys([]byte("another secret, as long"))},
+	} {
+		for _, key := range []string{"alice@example.com", "{slot}1", "{slot}2", strings.Repeat("long", 1000), "hmac:0"} {
+			var name string
+			m, err := proxy.NewManager(fixed{func(_ context.Context, d *proxy.Decision) { name = d.Charges[0].Key }}, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if _, err := m.Bucket(key, hourly).TryConsume(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				if opts != nil && (strings.ContainsAny(name, "{}@") || len(name) > 80) {
+					t.Errorf("key %.20q is stored as %q", key, name)
+				}
+			}
+			names[name] = true
+			if _, _, err := m.Configuration(t.Context(), key); err != nil || !names[name] {
+				t.Errorf("another name for the configuration: %q, %v", name, err)
+			}
+		}
+	}
+	if len(names) != 4*5 {
+		t.Errorf("%d names for 20 keys", len(names))
+	}
+	var wrong *bucket.ArgumentError
+	if _, err := proxy.NewManager(fixed{}, proxy.WithHashedKeys([]byte("short"))); !errors.As(err, &wrong) || wrong.Field != "secret" ||
+		strings.Contains(err.Error(), "short") {
+		t.Errorf("a short secret: %v", err)
 	}
 }

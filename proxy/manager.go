@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -22,6 +24,7 @@ const DefaultTimeout = 250 * time.Millisecond
 type Manager struct {
 	backend     Backend
 	prefix      string
+	secret      []byte // of hashed keys; nil: they are not
 	life        expiration.Rule
 	timeout     time.Duration
 	storedRules bool
@@ -88,6 +91,20 @@ func WithMaxWaiters(n int) Option {
 	return func(m *Manager) error { return m.waiters.SetMost(n) }
 }
 
+// WithHashedKeys keeps keys under their HMAC-SHA-256 with a secret of 16 bytes or
+// more, for keys that are personal data and not to be read in the store. Braces in
+// a key then put it in no slot of a cluster of its own choosing. All managers of
+// the buckets need the same secret; with another one all buckets are new.
+func WithHashedKeys(secret []byte) Option {
+	return func(m *Manager) error {
+		if len(secret) < leastSecret {
+			return &bucket.ArgumentError{Field: "secret", Value: fmt.Sprint(len(secret), " bytes"), Allowed: fmt.Sprint(leastSecret, " bytes or more")}
+		}
+		m.secret = bytes.Clone(secret)
+		return nil
+	}
+}
+
 // WithListener sets who hears what happens to the tokens of all buckets of the
 // manager; the default is nobody.
 func WithListener(l bucket.Listener) Option {
@@ -151,7 +168,7 @@ func isNil(v any) bool {
 // of braces, if they have one.
 func (m *Manager) Bucket(key string, c bucket.Configuration) Bucket {
 	r := remote{manager: m, config: c}
-	r.key, r.err = storedKey(m.prefix, key)
+	r.key, r.err = m.storedKey(key)
 	if r.err == nil && c.IsZero() {
 		r.err = &bucket.ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
 	}
@@ -169,7 +186,7 @@ func (m *Manager) Bucket(key string, c bucket.Configuration) Bucket {
 // of supply is returned as it is.
 func (m *Manager) BucketFunc(key string, supply func(context.Context) (bucket.Configuration, error)) Bucket {
 	r := remote{manager: m, supply: supply}
-	r.key, r.err = storedKey(m.prefix, key)
+	r.key, r.err = m.storedKey(key)
 	if r.err == nil && supply == nil {
 		r.err = &bucket.ArgumentError{Field: "supplier", Value: "nil", Allowed: "a function"}
 	}
@@ -194,7 +211,7 @@ func (m *Manager) Configuration(ctx context.Context, key string) (bucket.Configu
 // plain is the bucket of a key for what needs no configuration.
 func (m *Manager) plain(key string) remote {
 	r := remote{manager: m}
-	r.key, r.err = storedKey(m.prefix, key)
+	r.key, r.err = m.storedKey(key)
 	return r
 }
 
