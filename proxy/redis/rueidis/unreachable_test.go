@@ -221,30 +221,6 @@ func (c *tapped) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// What rueidis would send a second time as a connection ends for its age is not
-// charged twice.
-func TestAgedConnectionChargesOnce(t *testing.T) {
-	server := redistest.Start(t)
-	c := connect(t, server.URL(), oneConnection, func(o *client.ClientOption) {
-		o.ConnLifetime = 500 * time.Millisecond
-		o.AlwaysPipelining = true
-	})
-	b := manage(t, c, nil).Bucket("k", hourly)
-	if _, err := b.Consume(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	server.Pause()
-	resume := time.AfterFunc(4*time.Second, server.Resume) // rueidis waits a second for what is under way
-	_, err := b.Consume(t.Context(), 1)
-	if resume.Stop() {
-		server.Resume()
-	}
-	wantUnknown(t, err)
-	if n, err := b.Available(t.Context()); err != nil || n < 8 {
-		t.Errorf("available: %d, %v; want 8 or 9", n, err)
-	}
-}
-
 // Wrappers may hand rueidis another context than the adapter's, so that nothing
 // is known of what it did: then a call without an answer is never said not to
 // have been sent.
