@@ -135,7 +135,7 @@ func (a *adapter) answer(t *trip, r *client.RedisResult) (redis.Reply, error) {
 	}
 	var dial *net.OpError
 	switch refused, ok := client.IsRedisErr(err); {
-	case ok: // the connection was, before anything was sent
+	case ok && !t.wasSent(): // the connection was, at its greeting
 		return redis.Reply{}, &redis.ServerError{Text: refused.Error()}
 	case a.asks.Load() && !t.wasSent(), errors.As(err, &dial) && dial.Op == "dial":
 		return redis.Reply{}, fmt.Errorf("%w: %w", redis.ErrNotSent, err)
