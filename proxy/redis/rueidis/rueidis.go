@@ -7,8 +7,8 @@
 //
 // Calls that are made at the same time share a trip by the client's automatic
 // pipelining. They end with their context; one that is given up after it was sent
-// goes on in the background until the answer, or for the client's
-// ConnWriteTimeout at most, 10 s by default.
+// goes on in the background until the answer, or until the client finds the
+// connection dead: Dialer.KeepAlive and ConnWriteTimeout, 11 s by default.
 //
 // Leave ClientOption.ConnLifetime at 0. When rueidis ends a connection for its
 // age and has waited a second for answers, or the connection breaks meanwhile, it
