@@ -9,6 +9,7 @@ import (
 	"time"
 
 	client "github.com/redis/go-redis/v9"
+	ruclient "github.com/redis/rueidis"
 
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/expiration"
@@ -19,10 +20,19 @@ import (
 	"github.com/sluice-go/sluice/proxy/codec"
 	"github.com/sluice-go/sluice/proxy/redis"
 	"github.com/sluice-go/sluice/proxy/redis/goredis"
+	"github.com/sluice-go/sluice/proxy/redis/rueidis"
 )
 
 func TestGoRedisLua(t *testing.T) {
-	handed := traceRedis(t, "go-redis, Lua", func(n int) []redis.Option { return nil })
+	traceLua(t, "go-redis, Lua", onGoRedis)
+}
+
+func TestRueidisLua(t *testing.T) {
+	traceLua(t, "rueidis, Lua", onRueidis)
+}
+
+func traceLua(t *testing.T, name string, open opener) {
+	handed := traceRedis(t, name, open, func(n int) []redis.Option { return nil })
 	t.Logf("%.1f %% of the steps were decided inside a script", 100*(1-handed))
 	if handed > 0.4 {
 		t.Errorf("%.1f %% of the steps were handed to compare-and-swap", 100*handed)
@@ -30,14 +40,18 @@ func TestGoRedisLua(t *testing.T) {
 }
 
 func TestGoRedisCompareAndSwap(t *testing.T) {
-	traceRedis(t, "go-redis, compare-and-swap", func(n int) []redis.Option {
-		return []redis.Option{redis.WithCompareAndSwap()}
-	})
+	traceRedis(t, "go-redis, compare-and-swap", onGoRedis, swaps)
 }
+
+func TestRueidisCompareAndSwap(t *testing.T) {
+	traceRedis(t, "rueidis, compare-and-swap", onRueidis, swaps)
+}
+
+func swaps(int) []redis.Option { return []redis.Option{redis.WithCompareAndSwap()} }
 
 // Both modes on the same keys, in turns.
 func TestGoRedisMixed(t *testing.T) {
-	traceRedis(t, "go-redis, both modes", func(n int) []redis.Option {
+	traceRedis(t, "go-redis, both modes", onGoRedis, func(n int) []redis.Option {
 		if n%2 == 0 {
 			return nil
 		}
@@ -45,15 +59,36 @@ func TestGoRedisMixed(t *testing.T) {
 	})
 }
 
+// opener returns what makes backends on one client of a server.
+type opener func(t *testing.T, o *client.Options) func(...redis.Option) *redis.Backend
+
+func onGoRedis(t *testing.T, o *client.Options) func(...redis.Option) *redis.Backend {
+	c := client.NewClient(o)
+	t.Cleanup(func() { c.Close() })
+	return func(options ...redis.Option) *redis.Backend { return goredis.New(c, options...) }
+}
+
+func onRueidis(t *testing.T, o *client.Options) func(...redis.Option) *redis.Backend {
+	c, err := ruclient.NewClient(ruclient.ClientOption{
+		InitAddress: []string{o.Addr}, Username: o.Username, Password: o.Password, SelectDB: o.DB, TLSConfig: o.TLSConfig,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return func(options ...redis.Option) *redis.Backend { return rueidis.New(c, options...) }
+}
+
 // traceRedis plays traces over keys in a real Redis, each step through the next
 // of two backends, and returns the share of steps that a script handed over.
-func traceRedis(t *testing.T, name string, mode func(n int) []redis.Option) float64 {
+func traceRedis(t *testing.T, name string, open opener, mode func(n int) []redis.Option) float64 {
 	options, err := client.ParseURL(redistest.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := client.NewClient(options)
 	t.Cleanup(func() { c.Close() })
+	backend := open(t, options)
 	prefix := redistest.Prefix(t)
 	var keys, steps, handed atomic.Int64
 	run(t, trace.Subject{
@@ -66,7 +101,7 @@ func traceRedis(t *testing.T, name string, mode func(n int) []redis.Option) floa
 			target := &redisTarget{client: c, key: fmt.Sprint(prefix, keys.Add(1)), steps: &steps, handed: &handed}
 			for n := range target.backends {
 				skew := redis.WithClientClock(target.clock, time.Duration(s.Lead)*time.Microsecond)
-				target.backends[n] = goredis.New(c, append(mode(n), skew)...)
+				target.backends[n] = backend(append(mode(n), skew)...)
 			}
 			return target, target.backends[0].Validate()
 		},

@@ -1,8 +1,10 @@
 package redis_test
 
 import (
+	"net"
 	"sync"
 	"testing"
+	"time"
 
 	goclient "github.com/redis/go-redis/v9"
 	ruclient "github.com/redis/rueidis"
@@ -54,7 +56,8 @@ func onRueidis(t testing.TB, rdb *goclient.Client, options ...redis.Option) *red
 	c, err := ruclient.NewClient(ruclient.ClientOption{
 		InitAddress: []string{o.Addr}, Username: o.Username, Password: o.Password, SelectDB: o.DB, TLSConfig: o.TLSConfig,
 		AlwaysRESP2: o.Protocol == 2, ConnWriteTimeout: o.ReadTimeout,
-		PipelineMultiplex: -1, // one connection: which is used is no chance
+		// One connection and no pings: nothing happens by chance.
+		PipelineMultiplex: -1, Dialer: net.Dialer{KeepAlive: time.Minute},
 		// What follows asks more of a server than limiters need.
 		ForceSingleClient: true, DisableCache: true, ClientSetInfo: ruclient.DisableClientSetInfo,
 	})

@@ -149,6 +149,7 @@ func TestLateReplyInAClusterIsChargedOnce(t *testing.T) {
 	var late atomic.Bool
 	c := connect(t, one.URL(), func(o *client.ClientOption) {
 		o.ConnWriteTimeout = timeout
+		o.Dialer.KeepAlive = time.Minute // no pings
 		o.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			conn, err := d.DialContext(ctx, "tcp", addr)
 			return &slow{conn, &late, 3 * timeout}, err

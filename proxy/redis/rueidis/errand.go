@@ -2,19 +2,17 @@ package rueidis
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 )
 
 // errand is the context that rueidis gets for one trip: the caller's, but
 // without an end, for others wait for the dial and the reply that it would break
-// off. It learns from what rueidis asks how far the trip has come: Err right
-// before commands are put on a connection, Deadline or Done once they are.
-// Dialling asks for the latter two as well, but before Err.
+// off. It learns from what rueidis asks how far the trip has come: Err before
+// commands are put on a connection, and Deadline or Done as they are. Dialling
+// may ask in that order too; then the trip counts as sent before it is.
 type errand struct {
 	context.Context
-	once  bool // nothing that was sent may be sent again
 	state atomic.Int32
 }
 
@@ -25,23 +23,11 @@ const (
 	givenUp
 )
 
-var errSentBefore = errors.New("sluice: the connection ended before the answer, and the call must not be sent again")
-
-// Err ends a trip that has not begun when the caller gives up, one that begins a
-// second time, and redirections without end.
+// Err keeps back what is not on a connection when the caller gives up, and ends
+// redirections.
 func (e *errand) Err() error {
-	if err := e.Context.Err(); err != nil {
-		return err
-	}
 	e.state.CompareAndSwap(waiting, asked)
-	switch state := e.state.Load(); {
-	case state == givenUp:
-		return e.Context.Err() // it has ended meanwhile
-	case state == sent && e.once:
-		return errSentBefore
-	default:
-		return nil
-	}
+	return e.Context.Err() // after the swap: giving up comes after its end
 }
 
 // Deadline is none.

@@ -7,13 +7,13 @@
 //
 // Calls that are made at the same time share a trip by the client's automatic
 // pipelining. They end with their context; one that is given up after it was sent
-// goes on in the background until the answer, or for the client's
-// ConnWriteTimeout at most, 10 s by default.
+// goes on in the background until the answer, or until the client finds the
+// connection dead: Dialer.KeepAlive and ConnWriteTimeout, 11 s by default.
 //
 // Leave ClientOption.ConnLifetime at 0. When rueidis ends a connection for its
-// age, it sends again what had no answer on it yet, whether it was carried out or
-// not. A call that this would charge twice fails with an unknown outcome; only in
-// a cluster it cannot be told from a redirected one, and is sent.
+// age and has waited a second for answers, or the connection breaks meanwhile, it
+// sends again what has none, carried out or not. That charges a call twice if its
+// caller still waits; by default a manager's calls have long ended by then.
 package rueidis
 
 import (
@@ -58,21 +58,15 @@ func New(c Client, opts ...Option) *redis.Backend {
 	if c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil() {
 		return redis.New(nil, opts...)
 	}
-	a := &adapter{client: c}
-	if c, ok := c.(interface{ Mode() client.ClientMode }); ok {
-		a.once = c.Mode() != client.ClientModeCluster
-	}
-	return redis.New(a, opts...)
+	return redis.New(&adapter{client: c}, opts...)
 }
 
-// adapter runs scripts as plain commands: rueidis sends again by itself only what
-// is marked as retryable, which reading commands are, and these never. Two things
-// it sends again all the same. What a cluster redirects was refused, so it has
-// done nothing. What was under way on a connection that ended for its age, an
-// errand stops.
+// adapter runs scripts as plain commands. Whatever its retry settings, rueidis
+// sends a command again after a failure only if it is marked as retryable, as
+// reading ones are and these never; so does DoMulti, in a cluster too. What a
+// server redirects (MOVED, ASK) it has refused, so that it did nothing.
 type adapter struct {
 	client Client
-	once   bool        // a second sending is never a redirection
 	asks   atomic.Bool // an answered call has shown that the client asks its errand
 }
 
@@ -94,7 +88,7 @@ var dones = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 // their own, left alone when the context ends: rueidis watches a context in some
 // of its waits only, neither while another call dials nor where its queue is full.
 func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
-	t := &trip{errand: errand{Context: ctx, once: a.once}, done: dones.Get().(chan struct{})}
+	t := &trip{errand: errand{Context: ctx}, done: dones.Get().(chan struct{})}
 	t.cmds = t.cmd[:0]
 	for i := range calls {
 		t.cmds = append(t.cmds, a.command(&calls[i], source))
@@ -145,7 +139,7 @@ func (a *adapter) answer(t *trip, r *client.RedisResult) (redis.Reply, error) {
 	}
 	var dial *net.OpError
 	switch refused, ok := client.IsRedisErr(err); {
-	case ok: // the connection was, before anything was sent
+	case ok && !t.wasSent(): // the connection was, at its greeting
 		return redis.Reply{}, &redis.ServerError{Text: refused.Error()}
 	case a.asks.Load() && !t.wasSent(), errors.As(err, &dial) && dial.Op == "dial":
 		return redis.Reply{}, fmt.Errorf("%w: %w", redis.ErrNotSent, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -172,4 +173,33 @@ func TestCallsAllocateLittle(t *testing.T) {
 	if got := testing.AllocsPerRun(200, call); got > 14 || d[0].Err != nil { // 8, more with the race detector
 		t.Errorf("%.0f allocations, %v", got, d[0].Err)
 	}
+}
+
+// Where rueidis takes connections from a pool, as it does when told to and for
+// large batches.
+func TestPooledConnections(t *testing.T) {
+	server := redistest.Start(t)
+	c := connect(t, server.URL(), func(o *client.ClientOption) {
+		o.DisableAutoPipelining, o.BlockingPoolSize, o.BlockingPipeline = true, 2, 3
+	})
+	inEachMode(t, func(t *testing.T, mode redis.Option) {
+		b := manage(t, c, mode).Bucket(redistest.Prefix(t), hourly)
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if ok, err := b.TryConsume(t.Context(), 1); !ok || err != nil {
+					t.Errorf("consumed %t, %v", ok, err)
+				}
+			})
+		}
+		wg.Wait()
+		prefix := redistest.Prefix(t)
+		ds := takes(prefix+"a", prefix+"b", prefix+"c", prefix+"d")
+		rueidis.New(c, mode).Do(t.Context(), ds)
+		for i, d := range ds {
+			if d.Err != nil || d.Results[0].RemainingTokens != int64(9-i) {
+				t.Errorf("%d: %d left, %v", i, d.Results[0].RemainingTokens, d.Err)
+			}
+		}
+	})
 }
