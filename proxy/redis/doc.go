@@ -1,13 +1,12 @@
 // Package redis keeps the buckets of a [proxy.Manager] in Redis or Valkey. It
 // holds everything in which the Redis clients do not differ; the packages below
-// it, such as goredis, adapt one client each and are what a program imports.
+// it, goredis and rueidis, adapt one client each and are what a program imports.
 //
 // By default a Lua script reads the clock and the bucket, decides, and writes
 // the bucket with its time to live: one round trip for every operation. It is two
 // where the script hands over to compare-and-swap (a changed configuration, an
 // adaptive start, numbers beyond 2^53), and once after the server has forgotten
-// its scripts. With
-// [WithCompareAndSwap] this process decides and a script swaps the bytes: one
+// its scripts. With [WithCompareAndSwap] this process decides and a script swaps the bytes: one
 // round trip for a refusal, two for a grant. Both write the same bytes and may
 // be used on the same keys at the same time.
 //

@@ -252,7 +252,7 @@ func isServerError(err error, kind string) bool {
 // as a key, may say anything.
 func own(err error) string {
 	var reply *ServerError
-	if !errors.As(err, &reply) {
+	if err == nil || !errors.As(err, &reply) {
 		return ""
 	}
 	text, _, _ := strings.Cut(reply.Text, "'")
