@@ -196,12 +196,13 @@ func checkNames(t *testing.T, server *redistest.Server) {
 // starts and lives without one, says so within a second, and serves again
 // within two once it is back.
 func TestC14RedisGoesAway(t *testing.T) {
-	for _, mode := range []string{"lua", "cas"} {
-		t.Run(mode, func(t *testing.T) {
+	for _, how := range []string{"lua goredis", "cas goredis", "lua rueidis", "cas rueidis"} {
+		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			server.Kill()
-			p := start(t, "-store", server.URL(), "-mode", mode)
+			mode, client, _ := strings.Cut(how, " ")
+			p := start(t, "-store", server.URL(), "-mode", mode, "-client", client)
 			p.unavailable(t, "absent from the start")
 			server.Restart()
 			p.recovers(t, "started")

@@ -83,7 +83,8 @@ func timeouts(all ...*time.Duration) {
 }
 
 // onRueidis takes the URLs of rueidis: one server, Sentinel with ?master_set= or
-// the ?master_name= of go-redis, and a cluster, which it recognises.
+// the ?master_name= of go-redis, and a cluster with ?addr= for each further node.
+// Only the client of one server can be had before that is there.
 func onRueidis(store string) (opener, error) {
 	o, err := rueidisclient.ParseURL(store)
 	if err != nil {
@@ -92,11 +93,12 @@ func onRueidis(store string) (opener, error) {
 	if u, err := url.Parse(store); err == nil {
 		o.Sentinel.MasterSet = cmp.Or(o.Sentinel.MasterSet, u.Query().Get("master_name"))
 	}
+	o.ForceSingleClient = len(o.InitAddress) == 1 && o.Sentinel.MasterSet == ""
 	timeouts(&o.Dialer.Timeout, &o.ConnWriteTimeout)
 	o.DisableCache = true // scripts are never cached
 	return func(mode []sluiceredis.Option) (proxy.Backend, io.Closer, error) {
 		c, err := rueidisclient.NewClient(o)
-		if err != nil {
+		if err != nil && (c == nil || !o.ForceSingleClient) {
 			return nil, nil, fmt.Errorf("rueidis: %w", err)
 		}
 		return rueidis.New(c, mode...), closer(c.Close), nil

@@ -75,7 +75,7 @@ func TestRefusedConnectionIsUnavailable(t *testing.T) {
 func TestCallGivenUpIsNotSentLater(t *testing.T) {
 	server := redistest.Start(t)
 	c := connect(t, server.URL(), oneConnection)
-	b := manage(t, c, nil).Bucket("k", hourly)
+	b := manage(t, c, rueidis.WithoutCoalescing()).Bucket("k", hourly)
 	if _, err := b.Consume(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
