@@ -97,6 +97,23 @@ func TestScriptsRoundAtTheEdgeOfADouble(t *testing.T) {
 	})
 }
 
+// A refusal that corrects an instant writes credit too, which is remembered.
+func TestACorrectedInstantKeepsCredit(t *testing.T) {
+	const now = 1_700_000_000_000_000
+	limit := config(t, 10, bandwidth.Greedy(10, time.Hour))
+	credit := bucket.State{Last: now + 5_000_000, Levels: [8]bucket.Level{{Tokens: 15}}}
+	inEachMode(t, func(t *testing.T, mode redis.Option) {
+		a := newAgainst(t, mode, time.Second)
+		a.now = now
+		a.check(t, []trial{{
+			stored: encoded(bucket.Entry{Config: limit, State: credit}),
+			charge: proxy.Charge{Key: "k", Rule: longLife, Request: bucket.Request{
+				Config: limit, Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: 16},
+			}},
+		}})
+	})
+}
+
 // edgy draws numbers around powers of two.
 type edgy struct{ *rand.Rand }
 

@@ -107,12 +107,12 @@ if {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} >= n{{end}} then
 	t{{.I}} = t{{.I}} - n
 {{- end}}
 {{- end}}
-{{- range .Bandwidths}}
-	if t{{.I}} > c{{.I}} and ARGV[4] == '0' then return {now, seen, 1} end -- credit is to be remembered
-{{- end}}
 elseif {{if .ClientClock}}not corrected and ({{end}}seen or {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} == c{{.I}}{{end}}{{if .ClientClock}}){{end}} then
 	return {now, seen}
 end
+{{- range .Bandwidths}}
+if t{{.I}} > c{{.I}} and ARGV[4] == '0' then return {now, seen, 1} end -- credit is to be remembered
+{{- end}}
 
 -- Write, with a time to live of at least the time to full.
 local full, wait = 0
