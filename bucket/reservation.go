@@ -55,7 +55,7 @@ func (r *Reservation) Settle(ctx context.Context, used int64) error {
 	if used < 0 {
 		return &ArgumentError{Field: "tokens used", Value: used, Allowed: "0 or more"}
 	}
-	if r.closed.Swap(true) {
+	if r.closed.Swap(true) || r.Source == SourcePolicy || r.Source == SourceFallback {
 		return nil
 	}
 	if err := r.charge(context.WithoutCancel(ctx), used); err != nil {
@@ -75,7 +75,7 @@ func (r *Reservation) Settle(ctx context.Context, used int64) error {
 func (r *Reservation) charge(ctx context.Context, used int64) error {
 	op := Operation{Kind: OpRefund, Tokens: r.Tokens - used}
 	switch {
-	case used == r.Tokens, r.Source == SourcePolicy, r.Source == SourceFallback:
+	case used == r.Tokens:
 		return nil
 	case used > r.Tokens:
 		op = Operation{Kind: OpForce, Tokens: used - r.Tokens}

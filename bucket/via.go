@@ -20,7 +20,7 @@ type Executor interface {
 // do carries out an operation and tells of it.
 func do[E Executor](ctx context.Context, e E, op Operation) (Result, error) {
 	r, err := e.Do(ctx, op)
-	if err == nil {
+	if err == nil && r.Measured() {
 		tell(ctx, e.Listener(), op, r.Probe)
 	}
 	return r, err

@@ -57,7 +57,7 @@ type Decision struct {
 	// Notes tells what else happened.
 	Notes Notes
 	// LostSwaps is how often somebody else was faster: the contention met under
-	// compare-and-swap.
+	// compare-and-swap. Of decisions that shared a swap only the first tells.
 	LostSwaps int
 	// Failure is why the store gave no answer, where a wrapper gave one in its
 	// place.
@@ -80,6 +80,10 @@ const (
 	HandedOver Notes = 1 << iota
 	// StateLost: a damaged state was taken for a new bucket.
 	StateLost
+	// BreakerOpens and BreakerCloses: the decision made [FallBack] give up on its
+	// backend, or return to it.
+	BreakerOpens
+	BreakerCloses
 )
 
 // Single returns the charge and the result of a decision that has just one.

@@ -75,7 +75,7 @@ func (r remote) Waiters() *bucket.Waiters {
 // is.
 func (r remote) supplied(ctx context.Context, op bucket.Operation) (bucket.Result, error) {
 	res, err := r.under(ctx, bucket.Configuration{}, op)
-	if err != nil || res.Existed {
+	if err != nil || res.Existed || !res.Measured() {
 		return res, err
 	}
 	c, err := r.supply(ctx)

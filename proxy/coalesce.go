@@ -15,6 +15,9 @@ import (
 // estimated: each answer is what the backend decides. So a key on which there
 // is always somebody costs one trip after the other, however many there are.
 //
+// It belongs directly around the backend: a failure policy goes around it, not
+// inside, since it must see each caller's deadline.
+//
 // A shared trip goes on until the latest deadline aboard. Who leaves before it
 // has begun is not charged and gets ErrUnavailable with the context's error; who
 // leaves later gets ErrOutcomeUnknown.
@@ -39,15 +42,16 @@ type coalescer struct {
 type gate struct {
 	mu   sync.Mutex
 	keys map[string]*trip
-	_    [40]byte // a cache line for each
+	_    [48]byte // a cache line for each
 }
 
 // trip is decisions that go together, on copies: a caller may leave at any time.
 // The gate's lock guards it until it is sent.
 type trip struct {
 	seats     []seat
-	latest    time.Time // the latest deadline, unless
-	unbounded bool      // somebody has none
+	origin    context.Context // the first caller's, for its values
+	latest    time.Time       // the latest deadline, unless
+	unbounded bool            // somebody has none
 	sent      bool
 	done      chan struct{} // closed when the decisions are there
 	decisions []Decision
@@ -89,7 +93,9 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 	charges, results := ds[0].Charges, ds[0].Results
 	ds[0] = t.decisions[t.seats[i].place]
 	results[0] = ds[0].Results[0]
-	results[0].Source = bucket.SourceCoalesced
+	if results[0].Source == bucket.SourceStore {
+		results[0].Source = bucket.SourceCoalesced
+	}
 	ds[0].Charges, ds[0].Results = charges, results
 }
 
@@ -106,7 +112,7 @@ func (g *gate) enter(ctx context.Context, charge *Charge) (*trip, int) {
 		return nil, 0
 	}
 	if t == nil {
-		t = &trip{done: make(chan struct{})}
+		t = &trip{origin: context.WithoutCancel(ctx), done: make(chan struct{})}
 		g.keys[charge.Key] = t
 	}
 	t.seats = append(t.seats, seat{charge: *charge})
@@ -174,9 +180,9 @@ func (t *trip) allLeft() bool {
 
 func (t *trip) context() (context.Context, context.CancelFunc) {
 	if t.unbounded {
-		return context.WithCancel(context.Background())
+		return context.WithCancel(t.origin)
 	}
-	return context.WithDeadline(context.Background(), t.latest)
+	return context.WithDeadline(t.origin, t.latest)
 }
 
 // board makes the decisions of those who are still there.

@@ -222,7 +222,7 @@ func TestAnObserverHearsOfSharedTrips(t *testing.T) {
 		c.Wait()
 		var sources [2]int
 		for _, e := range heard.events {
-			sources[e.Source]++
+			sources[e.Result.Source]++
 		}
 		if sources != [2]int{bucket.SourceStore: 1, bucket.SourceCoalesced: 2} {
 			t.Errorf("sources %v", sources)

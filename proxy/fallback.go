@@ -9,17 +9,23 @@ import (
 	"github.com/sluice-go/sluice/bucket"
 )
 
-// FallBack asks other in place of b while b is in trouble, mostly memory.New():
-// each process then keeps the limits on its own, so a key gets up to as many
-// times its limit as there are processes, and starts from a full bucket.
+// FallBack asks other in place of b while b is in trouble (see [AllowOnFailure]),
+// mostly memory.New(): each process then keeps the limits on its own, so a key gets
+// up to as many times its limit as there are processes, and starts from a full
+// bucket. Answers say where they come from ([bucket.SourceFallback]).
 //
-// After so many failures in a row a breaker opens, and calls go straight to
-// other, without waiting for b. From then on one call in each interval tries b,
-// and the first that succeeds closes the breaker. What was taken from one store
-// is not known to the other, and reservations made with other are neither given
-// back nor settled.
+// After so many failures in a row, counted by caller, a breaker opens, and calls go
+// straight to other, without waiting for b. From then on one call in each interval
+// tries b, and the first that succeeds closes the breaker; an observer hears of
+// both.
 //
-// If other fails too, the caller gets the error of b. Closing closes both.
+// Only what asks for tokens or looks at them goes to other. What changes a bucket
+// otherwise goes to b alone, and reservations made with other are neither given
+// back nor settled: no store gives back what it never took. A call of a bucket with
+// a supplier whose outcome is unknown keeps its error.
+//
+// If other fails as well, the caller gets the error of b, if b was asked. Closing
+// closes both.
 func FallBack(b, other Backend, opts ...FallBackOption) Backend {
 	f := &fallback{primary: b, other: other}
 	f.breaker.most, f.breaker.interval = DefaultFailures, DefaultProbeInterval
@@ -61,21 +67,47 @@ type fallback struct {
 }
 
 func (f *fallback) Do(ctx context.Context, ds []Decision) {
-	if !f.breaker.lets() {
-		f.standIn(ctx, ds)
+	if f.breaker.lets() {
+		f.primary.Do(ctx, ds)
+		f.conclude(ctx, ds)
 		return
 	}
-	f.primary.Do(ctx, ds)
-	failed, answered := false, false
 	for i := range ds {
-		trouble := inTrouble(ctx, ds[i].Err)
-		failed = failed || trouble && !errors.Is(ds[i].Err, ErrContended)
-		answered = answered || ds[i].Err == nil || errors.Is(ds[i].Err, ErrForeignState)
-		if trouble {
-			f.standIn(ctx, ds[i:i+1])
+		if d := ds[i : i+1]; standsIn(&ds[i]) {
+			f.standIn(ctx, d)
+		} else {
+			f.primary.Do(ctx, d)
+			f.conclude(ctx, d)
 		}
 	}
-	f.breaker.tell(failed, answered)
+}
+
+// conclude tells the breaker how decisions of the primary went, and has the other
+// backend make those that failed.
+func (f *fallback) conclude(ctx context.Context, ds []Decision) {
+	for i := range ds {
+		switch {
+		case inTrouble(ctx, ds[i].Err):
+			ds[i].Notes |= f.breaker.failed()
+			if standsIn(&ds[i]) {
+				f.standIn(ctx, ds[i:i+1])
+			}
+		case ctx.Err() == nil || ds[i].Err == nil: // else the caller has left
+			ds[i].Notes |= f.breaker.succeeded()
+		}
+	}
+}
+
+// standsIn tells whether the other backend may decide.
+func standsIn(d *Decision) bool {
+	if len(d.Charges) != 1 {
+		return false
+	}
+	c := &d.Charges[0]
+	if c.Config.IsZero() && (errors.Is(d.Err, ErrOutcomeUnknown) || c.Op.Kind == bucket.OpInspect) {
+		return false
+	}
+	return asks(c.Op.Kind) || c.Op.Kind == bucket.OpInspect
 }
 
 // standIn has the other backend decide. It is asked even when the first one has
@@ -84,17 +116,14 @@ func (f *fallback) standIn(ctx context.Context, ds []Decision) {
 	if nonBlocking(f.other) {
 		ctx = context.WithoutCancel(ctx)
 	}
-	for i := range ds {
-		ds[i].Failure, ds[i].Err = ds[i].Err, nil
-	}
+	d := &ds[0]
+	d.Failure, d.Err = d.Err, nil
 	f.other.Do(ctx, ds)
-	for i := range ds {
-		for j := range ds[i].Results {
-			ds[i].Results[j].Source = bucket.SourceFallback
-		}
-		if ds[i].Err != nil && ds[i].Failure != nil {
-			ds[i].Err, ds[i].Failure = ds[i].Failure, nil
-		}
+	if d.Err != nil && d.Failure != nil {
+		d.Err, d.Failure = d.Failure, nil
+	}
+	if r := &d.Results[0]; r.Measured() {
+		r.Source = bucket.SourceFallback
 	}
 }
 
@@ -109,21 +138,21 @@ func (f *fallback) NonBlocking() bool { return nonBlocking(f.primary) && nonBloc
 // Close closes both backends.
 func (f *fallback) Close() error { return errors.Join(f.primary.Close(), f.other.Close()) }
 
-// breaker lets calls through, until so many have failed in a row; then one in
-// each interval, until one succeeds. The zero time means that it is closed.
+// breaker lets calls through until so many have failed in a row; then one in each
+// interval, until one succeeds.
 type breaker struct {
 	most     int
 	interval time.Duration
 
-	mu     sync.Mutex
-	failed int
-	next   time.Time // when one more may try
+	mu       sync.Mutex
+	failures int       // in a row; most: it is open
+	next     time.Time // when one more may try
 }
 
 func (b *breaker) lets() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.failed < b.most {
+	if b.failures < b.most {
 		return true
 	}
 	now := time.Now()
@@ -134,16 +163,25 @@ func (b *breaker) lets() bool {
 	return true
 }
 
-// tell reports how a call went; a caller who left before it ended tells nothing.
-func (b *breaker) tell(failed, answered bool) {
+func (b *breaker) failed() Notes {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case failed:
-		if b.failed++; b.failed == b.most {
-			b.next = time.Now().Add(b.interval)
-		}
-	case answered:
-		b.failed = 0
+	if b.failures == b.most {
+		return 0
 	}
+	if b.failures++; b.failures < b.most {
+		return 0
+	}
+	b.next = time.Now().Add(b.interval)
+	return BreakerOpens
+}
+
+func (b *breaker) succeeded() Notes {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := b.failures
+	if b.failures = 0; was == b.most {
+		return BreakerCloses
+	}
+	return 0
 }

@@ -249,7 +249,7 @@ func (m *Manager) do(ctx context.Context, charge Charge, mayLack bool) (bucket.R
 		begun = time.Now()
 	}
 	m.decide(ctx, c.decision[:])
-	lacks := mayLack && d.Err == nil && !c.result[0].Existed
+	lacks := mayLack && d.Err == nil && d.Failure == nil && !c.result[0].Existed
 	if m.observer != nil && !lacks {
 		m.tell(ctx, d, time.Since(begun))
 	}

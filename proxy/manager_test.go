@@ -54,6 +54,10 @@ type recorder struct {
 func (r *recorder) Observe(_ context.Context, e proxy.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if e.Result != nil {
+		result := *e.Result
+		e.Result = &result
+	}
 	r.events = append(r.events, e)
 }
 
@@ -215,8 +219,8 @@ func TestObserverHearsWhoDecidedAndHowOftenASwapWasLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range heard.events {
-			if e.Kind == proxy.DecisionMade && e.Source != source || e.LostSwaps != 1000 {
-				t.Errorf("%v: told source %v and %d lost swaps", e.Kind, e.Source, e.LostSwaps)
+			if e.Kind == proxy.DecisionMade && e.Result.Source != source || e.LostSwaps != 1000 {
+				t.Errorf("%v: told %+v and %d lost swaps", e.Kind, e.Result, e.LostSwaps)
 			}
 		}
 	}

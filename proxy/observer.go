@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sluice-go/sluice/bucket"
@@ -12,7 +13,7 @@ import (
 // after its answer is known, and must be quick and safe for concurrent use.
 // Nothing is measured or allocated when there is no observer.
 //
-// Labels of metrics are Kind, Source and Op.Kind, which have few values and
+// Labels of metrics are Kind, Result.Source and Op.Kind, which have few values and
 // names. Key, Result and Err are for logs and traces.
 type Observer interface {
 	Observe(ctx context.Context, e Event)
@@ -32,8 +33,6 @@ type Event struct {
 	Err error
 	// Took is how long the backend took, retries included.
 	Took time.Duration
-	// Source is who answered, for DecisionMade.
-	Source bucket.Source
 	// LostSwaps is how often compare-and-swap started again because somebody
 	// else was faster, at the cost of a round trip each.
 	LostSwaps int
@@ -43,9 +42,9 @@ type Event struct {
 type EventKind uint8
 
 // The kinds of event. Every call that reaches the backend ends in one
-// DecisionMade or StoreFailed; the others come before that, and so does the
-// StoreFailed of a store in whose place a failure policy answered. Unlimited, DenyAll,
-// bad input and a context that is already done make no event.
+// DecisionMade, StoreFailed or Rejected; the others come before that, and so does
+// the StoreFailed of a store in whose place a failure policy answered. Unlimited,
+// DenyAll, bad input and a context that is already done make no event.
 const (
 	// DecisionMade: there is an answer, Result.
 	DecisionMade EventKind = iota + 1
@@ -64,12 +63,19 @@ const (
 	ConfigurationConflict
 	// Contended: LostSwaps is not 0.
 	Contended
+	// Rejected: the store is well, and what was asked for cannot be, because of
+	// Err: a debt beyond int64, or a replacement that a version forbids.
+	Rejected
+	// BreakerOpened: this failure was one too many for [FallBack].
+	BreakerOpened
+	// BreakerClosed: [FallBack] has returned to its backend.
+	BreakerClosed
 )
 
 var eventNames = [...]string{
 	DecisionMade: "decision made", StoreFailed: "store failed", HandedToSwap: "handed to compare-and-swap",
 	BucketLost: "bucket lost", ConfigurationConflict: "configuration conflict",
-	Contended: "contended",
+	Contended: "contended", Rejected: "rejected", BreakerOpened: "breaker opened", BreakerClosed: "breaker closed",
 }
 
 // String is the name of the kind, fit for a label.
@@ -99,17 +105,32 @@ func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
 	if e.LostSwaps > 0 {
 		send(Contended)
 	}
+	if d.Notes&BreakerOpens != 0 {
+		send(BreakerOpened)
+	}
+	if d.Notes&BreakerCloses != 0 {
+		send(BreakerClosed)
+	}
 	if d.Err != nil {
-		send(StoreFailed)
+		send(failure(d.Err))
 		return
 	}
 	if d.Failure != nil {
 		e.Err = d.Failure
 		send(StoreFailed)
 	}
-	e.Err, e.Result, e.Source = nil, &d.Results[0], d.Results[0].Source
+	e.Err, e.Result = nil, &d.Results[0]
 	if e.Result.Conflict {
 		send(ConfigurationConflict)
 	}
 	send(DecisionMade)
+}
+
+// failure tells an operation that cannot be from a store that gives no answer.
+func failure(err error) EventKind {
+	var wrong *bucket.ArgumentError
+	if errors.As(err, &wrong) || errors.Is(err, bucket.ErrOlderConfiguration) {
+		return Rejected
+	}
+	return StoreFailed
 }

@@ -3,45 +3,65 @@ package proxy
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/sluice-go/sluice/bucket"
 )
 
-// What happens to a caller while the store is in trouble is for the service to
-// choose: by default it gets the error; [AllowOnFailure] serves it,
-// [DenyOnFailure] refuses it, and [FallBack] asks another store. They wrap a
-// backend and may be combined, the outer one being asked last.
+// AllowOnFailure serves those who ask for tokens while b is in trouble: consuming,
+// forcing, estimating and reserving are answered as by a full bucket, so a cost
+// above the capacity is still never possible. Nothing is counted then. Other
+// operations keep the error.
 //
-//	backend := proxy.AllowOnFailure(goredis.New(client))
+// Trouble is [ErrUnavailable] and [ErrOutcomeUnknown]: no answer came, also because
+// the manager's timeout or the caller's deadline passed. A call that failed so may
+// still have been charged. A caller who cancelled keeps his error, and so does one
+// whose key is contended or holds something foreign: the store is well.
 //
-// Trouble is that no answer came: ErrUnavailable, ErrOutcomeUnknown or
-// ErrContended, also because the manager's timeout or the caller's deadline
-// passed. A caller who cancelled gets his own error. So does one who finds
-// something foreign under his key: the store is well.
-//
-// Such an answer carries its bucket.Source, an observer hears of the failure
-// behind it as StoreFailed, and the failed call may still have been charged.
-
-// AllowOnFailure serves consuming, estimating and reserving, as if every token
-// were there, when b fails; nothing is counted then. Other operations keep the
-// error.
+// The answer says that it was not measured ([bucket.SourcePolicy]), and an observer
+// hears of the failure behind it as [StoreFailed].
 func AllowOnFailure(b Backend) Backend {
-	return &policy{b, func(op bucket.Operation) (bucket.Probe, bool) {
-		return bucket.Probe{Consumed: true, Tokens: op.Tokens}, asks(op.Kind)
+	return &policy{b, func(c *Charge) (bucket.Probe, bool) {
+		if !asks(c.Op.Kind) {
+			return bucket.Probe{}, false
+		}
+		n, most := c.Op.Tokens, leastCapacity(c.Config)
+		switch {
+		case n <= most || c.Op.Kind == bucket.OpForce:
+		case c.Op.Kind == bucket.OpConsumeUpTo:
+			n = most
+		default:
+			return bucket.Probe{Never: true, Wait: math.MaxInt64}, true
+		}
+		if c.Op.Kind == bucket.OpEstimate {
+			n = 0 // takes none
+		}
+		return bucket.Probe{Consumed: true, Tokens: n}, true
 	}}
+}
+
+// leastCapacity is what a bucket can hold at most; without a configuration
+// anything.
+func leastCapacity(c bucket.Configuration) int64 {
+	most := int64(math.MaxInt64)
+	for _, b := range c.Bandwidths() {
+		most = min(most, b.Capacity())
+	}
+	return most
 }
 
 // DefaultDenyWait is the wait that refusals of [DenyOnFailure] tell of.
 const DefaultDenyWait = time.Second
 
-// DenyOnFailure refuses consuming and estimating when b fails, with
+// DenyOnFailure refuses consuming and estimating while b is in trouble, with
 // [DefaultDenyWait]. Other operations keep the error: a forced one cannot be
-// refused, and a reservation is refused by its error.
+// refused, and a reservation is refused by its error. Otherwise it is as
+// [AllowOnFailure].
 func DenyOnFailure(b Backend) Backend {
-	return &policy{b, func(op bucket.Operation) (bucket.Probe, bool) {
-		denies := asks(op.Kind) && op.Kind != bucket.OpForce && op.Kind != bucket.OpReserve
-		return bucket.Probe{Wait: DefaultDenyWait, NextToken: DefaultDenyWait}, denies
+	return &policy{b, func(c *Charge) (bucket.Probe, bool) {
+		denies := asks(c.Op.Kind) && c.Op.Kind != bucket.OpForce && c.Op.Kind != bucket.OpReserve
+		return bucket.Probe{Wait: DefaultDenyWait}, denies
 	}}
 }
 
@@ -57,7 +77,7 @@ func asks(k bucket.Kind) bool {
 // policy answers in place of a backend that fails.
 type policy struct {
 	Backend
-	answer func(bucket.Operation) (_ bucket.Probe, ok bool)
+	answer func(*Charge) (_ bucket.Probe, ok bool)
 }
 
 func (p *policy) Do(ctx context.Context, ds []Decision) {
@@ -68,7 +88,7 @@ func (p *policy) Do(ctx context.Context, ds []Decision) {
 			continue
 		}
 		charge := &d.Charges[0]
-		if probe, ok := p.answer(charge.Op); ok {
+		if probe, ok := p.answer(charge); ok {
 			probe.Source, probe.Configuration = bucket.SourcePolicy, charge.Config
 			d.Results[0] = bucket.Result{Probe: probe}
 			d.Failure, d.Err = d.Err, nil
@@ -87,5 +107,5 @@ func inTrouble(ctx context.Context, err error) bool {
 	if ctx.Err() == context.Canceled {
 		return false
 	}
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrContended)
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown)
 }

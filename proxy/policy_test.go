@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/codec"
+	"github.com/sluice-go/sluice/proxy/memory"
 )
 
 // moody is a backend that is in trouble when its test says so.
@@ -94,7 +96,11 @@ func TestPoliciesAnswerInPlaceOfAStore(t *testing.T) {
 			got := everything(t.Context(), m.Bucket("k", hourly))
 			for _, name := range tt.served {
 				o := got[name]
-				if o.err != nil || o.probe.Consumed != tt.consumed || o.probe.Tokens != tt.tokens || o.probe.Wait != tt.wait ||
+				tokens := tt.tokens
+				if name == "estimate" {
+					tokens = 0
+				}
+				if o.err != nil || o.probe.Consumed != tt.consumed || o.probe.Tokens != tokens || o.probe.Wait != tt.wait ||
 					o.probe.Source != bucket.SourcePolicy || o.probe.Measured() {
 					t.Errorf("%s, silent %t, %s: got %+v, %v", tt.name, silent, name, o.probe, o.err)
 				}
@@ -146,6 +152,79 @@ func TestPoliciesLeaveOtherErrors(t *testing.T) {
 	defer cancel()
 	if ok, err := m.Bucket("k", hourly).TryConsume(ctx, 1); !ok || err != nil {
 		t.Errorf("deadline: %v, %v", ok, err)
+	}
+}
+
+// Whoever is served while nobody counts still gets no more than a bucket could hold.
+func TestAllowKnowsWhatCanNeverBe(t *testing.T) {
+	store := newMoody()
+	store.err = errDown
+	m, err := proxy.NewManager(proxy.AllowOnFailure(store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.Bucket("k", hourly)
+	if p, err := b.Consume(t.Context(), 4); err != nil || p.Consumed || !p.Never {
+		t.Errorf("4 of 3: %+v, %v", p, err)
+	}
+	if p, err := b.ConsumeUpTo(t.Context(), 4); err != nil || p.Tokens != 3 {
+		t.Errorf("up to 4 of 3: %+v, %v", p, err)
+	}
+	if _, err := b.Reserve(t.Context(), 4, time.Hour); !errors.Is(err, bucket.ErrNever) {
+		t.Errorf("reserving 4 of 3: %v", err)
+	}
+}
+
+// A key that others keep changing is no trouble of the store's: whoever crowds one
+// must not get round its limit.
+func TestContentionIsNoTrouble(t *testing.T) {
+	crowded := fixed{func(_ context.Context, d *proxy.Decision) {
+		d.Err = &proxy.StoreError{Kind: proxy.ErrContended, Key: "k", Cause: context.DeadlineExceeded}
+	}}
+	other := newMoody()
+	for _, b := range []proxy.Backend{proxy.AllowOnFailure(crowded), proxy.FallBack(crowded, other)} {
+		m, err := proxy.NewManager(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Bucket("k", hourly).Consume(t.Context(), 1); !errors.Is(err, proxy.ErrContended) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if other.calls != 0 {
+		t.Error("the other store was asked")
+	}
+}
+
+// The first trip of a bucket with a supplier asks what is stored. If nobody knows
+// whether it was carried out, there is no second one.
+func TestASupplierIsNotAskedForWhatIsUnknown(t *testing.T) {
+	supplied := 0
+	supply := func(context.Context) (bucket.Configuration, error) {
+		supplied++
+		return hourly, nil
+	}
+	for name, wrap := range map[string]func(proxy.Backend) proxy.Backend{
+		"allow": proxy.AllowOnFailure, "deny": proxy.DenyOnFailure,
+		"fall back": func(b proxy.Backend) proxy.Backend { return proxy.FallBack(b, newMoody()) },
+	} {
+		store := newMoody()
+		var heard recorder
+		m, err := proxy.NewManager(wrap(store), proxy.WithTimeout(time.Millisecond), proxy.WithObserver(&heard))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Bucket("k", hourly).Consume(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		store.slow = true
+		p, err := m.BucketFunc("k", supply).Consume(t.Context(), 1)
+		if name == "fall back" && !errors.Is(err, proxy.ErrOutcomeUnknown) || name != "fall back" && (err != nil || p.Measured()) {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+		if supplied != 0 || store.calls != 2 || !strings.Contains(heard.String(), "store failed") {
+			t.Errorf("%s: the supplier was asked %d times and the store %d; heard %v", name, supplied, store.calls, heard.String())
+		}
 	}
 }
 
@@ -217,27 +296,136 @@ func TestABreakerDoesNotOpenOnCallersWhoLeave(t *testing.T) {
 	}
 }
 
-// Tokens that the other store gave are not given back to this one.
-func TestReservationsOfAFallbackAreNotRefunded(t *testing.T) {
+// Neither store gives back what the other took.
+func TestReservationsStayWithTheirStore(t *testing.T) {
 	store, other := newMoody(), newMoody()
-	m, err := proxy.NewManager(proxy.FallBack(store, other))
+	m, err := proxy.NewManager(proxy.FallBack(store, other, proxy.WithBreaker(1, time.Hour)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := m.Bucket("k", hourly)
-	if _, err := b.Consume(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
-	store.err = errDown
-	r, err := b.Reserve(t.Context(), 2, 0)
+	atStore, err := b.Reserve(t.Context(), 3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	store.err = errDown
+	atOther, err := b.Reserve(t.Context(), 3, 0)
+	if err != nil || atOther.Source != bucket.SourceFallback {
+		t.Fatal(atOther, err)
+	}
+	if err := atStore.Cancel(t.Context()); !errors.Is(err, proxy.ErrUnavailable) {
+		t.Errorf("giving back to a store that is down: %v", err)
+	}
+	wantLeft(t, b, 0) // of the other
 	store.err = nil
-	if err := r.Cancel(t.Context()); err != nil {
+	if err := atOther.Cancel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantLeft(t, b, 0)
+	if _, err := m.Remove(t.Context(), "another"); err != nil { // closes the breaker
+		t.Fatal(err)
+	}
+	wantLeft(t, b, 0) // of the store
+}
+
+// What changes a bucket is for the store alone, breaker or not.
+func TestOnlyTheStoreIsChanged(t *testing.T) {
+	store, other := newMoody(), newMoody()
+	store.err = errDown
+	m, err := proxy.NewManager(proxy.FallBack(store, other, proxy.WithBreaker(1, time.Hour)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.Bucket("k", hourly)
+	for range 2 { // the second time behind an open breaker
+		_, add := b.Add(t.Context(), 1)
+		_, forced := b.ForceAdd(t.Context(), 1)
+		_, removed := m.Remove(t.Context(), "k")
+		_, _, read := m.Configuration(t.Context(), "k")
+		for i, err := range []error{add, forced, removed, read, b.Reset(t.Context()), b.Replace(t.Context(), hourly, bucket.AsIs)} {
+			if !errors.Is(err, proxy.ErrUnavailable) {
+				t.Errorf("operation %d: %v", i, err)
+			}
+		}
+	}
+	if other.calls != 0 {
+		t.Errorf("the other was asked %d times", other.calls)
+	}
+}
+
+// The inner wrapper's word stands: the outer one must not call measured what is not.
+func TestSourcesOfWrappersInWrappers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := fixed{func(_ context.Context, d *proxy.Decision) {
+			time.Sleep(time.Second)
+			d.Err = &proxy.StoreError{Kind: proxy.ErrUnavailable, Key: "a", Cause: errDown}
+		}}
+		c := coalesced(t, proxy.FallBack(down, proxy.AllowOnFailure(down)))
+		for range 3 {
+			c.Go(func() {
+				p, err := c.manager.Bucket("a", hundred).Consume(t.Context(), 1)
+				if err != nil || p.Measured() {
+					t.Errorf("got %v, %v", p.Source, err)
+				}
+			})
+		}
+		c.Wait()
+	})
+}
+
+func TestAnObserverHearsOfTheBreaker(t *testing.T) {
+	store := newMoody()
+	store.err = errDown
+	var heard recorder
+	m, err := proxy.NewManager(proxy.FallBack(store, newMoody(), proxy.WithBreaker(1, time.Millisecond)), proxy.WithObserver(&heard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.Bucket("k", hourly)
+	if _, err := b.Consume(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	store.err = nil
+	time.Sleep(2 * time.Millisecond)
+	if _, err := b.Consume(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := heard.String(), "breaker opened, store failed, decision made, breaker closed, decision made"; got != want {
+		t.Errorf("heard %q, want %q", got, want)
+	}
+}
+
+// closing is a backend that tells when it is closed.
+type closing struct {
+	fixed
+	closed *int
+}
+
+func (c closing) Close() error {
+	*c.closed++
+	return errDown
+}
+
+func TestWrappersForward(t *testing.T) {
+	n := 0
+	b := closing{closed: &n}
+	for _, wrapped := range []proxy.Backend{
+		proxy.Coalesce(b), proxy.AllowOnFailure(b), proxy.DenyOnFailure(b), proxy.FallBack(b, memory.New()), proxy.FallBack(memory.New(), b),
+	} {
+		n = 0
+		if err := wrapped.Close(); !errors.Is(err, errDown) || n != 1 {
+			t.Errorf("%T: closed %d times, %v", wrapped, n, err)
+		}
+		if wrapped.(proxy.NonBlocking).NonBlocking() {
+			t.Errorf("%T says that it never blocks", wrapped)
+		}
+	}
+	m := memory.New()
+	defer m.Close()
+	for _, wrapped := range []proxy.Backend{proxy.Coalesce(m), proxy.AllowOnFailure(m), proxy.FallBack(m, m)} {
+		if !wrapped.(proxy.NonBlocking).NonBlocking() {
+			t.Errorf("%T says that it blocks", wrapped)
+		}
+	}
 }
 
 func TestBothFail(t *testing.T) {

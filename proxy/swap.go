@@ -151,9 +151,7 @@ func Resolve(ctx context.Context, s Store, c Codec, ds []Decision, stored Stored
 		if swapped {
 			return
 		}
-		for i := range ds {
-			ds[i].LostSwaps++
-		}
+		ds[0].LostSwaps++ // once for all: it was one trip
 		if err := backOff(ctx, attempt); err != nil {
 			Fail(ds, ErrContended, err)
 			return
@@ -191,6 +189,7 @@ func Replay(c Codec, ds []Decision, stored Stored) After {
 	var after After
 	for i := range ds {
 		d, charge := &ds[i], &ds[i].Charges[0]
+		d.Notes &^= StateLost // what an earlier attempt has found
 		o := bucket.Step(entry, charge.Request, stored.At)
 		d.Results[0], d.Err = o.Result, o.Err
 		if lost {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice/bandwidth"
 	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/expiration"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/codec"
 )
@@ -17,6 +18,7 @@ import (
 type plan struct {
 	take  *Script // the short script, nil for too many bandwidths,
 	takes *Script // and the same for several takes at once
+	bare  bool    // a full bucket says no more than an absent key does
 	exact bool    // all that follows from the configuration fits a double
 	bytes string  // what stored buckets begin with
 	birth string  // how a new bucket's bytes go on; empty: only Go can make one
@@ -32,6 +34,15 @@ type plan struct {
 // configuration.
 func (p *plan) isShort(c *proxy.Charge) bool {
 	return c.Op.Kind == bucket.OpConsume && !c.Op.ReadOnly() && !c.StoredRules && p.take != nil && !p.overruled.Load()
+}
+
+// retention is how much longer a state lives that is remembered even when it is
+// full, in microseconds: 0 if it is not.
+func (p *plan) retention(r expiration.Rule) string {
+	if p.bare {
+		return "0"
+	}
+	return decimal(r.RetentionMicros())
 }
 
 // least is the version from which on a stored configuration rules over a
@@ -68,7 +79,7 @@ func (p *plans) of(c bucket.Configuration, clientClock bool) *plan {
 }
 
 func newPlan(c bucket.Configuration, clientClock bool) *plan {
-	p := &plan{exact: true, bytes: codec.Prefix(c)}
+	p := &plan{exact: true, bytes: codec.Prefix(c), bare: c.Version() == 0 && c.StartsFull()}
 	adaptive := false
 	newborn := bucket.Entry{Config: c}
 	for i, b := range c.Bandwidths() {

@@ -68,7 +68,7 @@ if corrected then last = now + lead end
 {{- end}}
 for i, b in ipairs(bandwidths) do
 	b.tokens, b.rem = v[at + 2 * i - 1], v[at + 2 * i]
-	if b.tokens % 1 ~= 0 or b.tokens >= exact or b.rem % 1 ~= 0 or b.rem < 0 or b.rem >= (b.phase and 1 or b.den) then
+	if b.tokens % 1 ~= 0 or b.tokens >= exact or b.rem % 1 ~= 0 or b.rem < 0 or b.rem >= ((b.phase or b.tokens >= b.capacity) and 1 or b.den) then
 		return {now, seen, 1}
 	end
 end
@@ -128,6 +128,7 @@ elseif op == 'reserve' then
 	take = n
 	for _, b in ipairs(bandwidths) do
 		local due = b.tokens < n and wait(b, n) + math.max(-elapsed, 0) or 0
+		if due >= exact then return {now, seen, 1} end
 		if n > math.max(b.capacity, b.tokens) or due > tonumber(ARGV[9]) then take = 0 end
 	end
 end

@@ -35,7 +35,7 @@ local _, _{{if .Versioned}}, _{{end}}
 {{- range .Bandwidths}}{{if .Named}}, _{{end}}, c{{.I}}, rate{{.I}}, den{{.I}}{{if .Aligned}}, phase{{.I}}{{end}}{{end}}
 {{- ""}}, last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}} = cmsgpack.unpack(string.sub(bytes, 2))
 if config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}}) ~= bytes or last >= 2^53 - 2^51 or last <= 2^51 - 2^53
-{{- range .Bandwidths}} or r{{.I}} < 0 or r{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or t{{.I}} >= 2^53 or t{{.I}} < 0 and {{template "owed" .}} >= 2^53{{end}} then
+{{- range .Bandwidths}} or r{{.I}} < 0 or r{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or t{{.I}} >= c{{.I}} and r{{.I}} > 0 or t{{.I}} >= 2^53 or t{{.I}} < 0 and {{template "owed" .}} >= 2^53{{end}} then
 	return {now, seen, 1}
 end
 if not seen then last = now end
