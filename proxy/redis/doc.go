@@ -10,6 +10,10 @@
 // round trip for a refusal, two for a grant. Both write the same bytes and may
 // be used on the same keys at the same time.
 //
+// Operations on one key that are under way at the same time share trips, see
+// [proxy.Coalesce]. They are decided in their order, except where a script hands
+// one over or is not known to the server yet: that one comes later.
+//
 // Each bucket is one key, and no script touches another. Keys with braces go to
 // the slot of what is in the first pair of them, in a Redis Cluster.
 //
