@@ -2,7 +2,7 @@ package bucket
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
@@ -114,7 +114,10 @@ func wait(ctx context.Context, e Executor, n int64) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return errors.Join(ctx.Err(), r.Cancel(ctx))
+		if err := r.Cancel(ctx); err != nil {
+			return fmt.Errorf("%w, and the tokens were not given back: %w", ctx.Err(), err)
+		}
+		return ctx.Err()
 	}
 }
 

@@ -46,6 +46,9 @@ func Parse(text string) (Configuration, error) {
 	var strategy Inheritance
 	at := 0
 	for i, part := range strings.Split(text, ";") {
+		if len(bandwidths) == MaxBandwidths {
+			return Configuration{}, &SyntaxError{Text: text, Offset: at, Want: fmt.Sprint("at most ", MaxBandwidths, " bandwidths")}
+		}
 		var err error
 		if i == 0 && strings.HasPrefix(strings.TrimSpace(part), "version=") {
 			version, strategy, err = parseVersion(part)

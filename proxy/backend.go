@@ -14,7 +14,8 @@ type Backend interface {
 	// Do fills in Results, or Err, of each decision. The decisions are
 	// independent of each other and may fail apart. Do returns within the
 	// context's deadline, and what goes on after that works on copies: nothing
-	// of ds is used once Do has returned.
+	// of ds is used once Do has returned. It does not panic: on a shared trip
+	// nobody could recover from that.
 	Do(ctx context.Context, ds []Decision)
 	// Close ends what the backend has started. It may be called twice. What the
 	// caller handed in, such as a client, stays the caller's.

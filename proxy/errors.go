@@ -23,7 +23,8 @@ var (
 	// deadline.
 	ErrContended = errors.New("sluice: contended")
 	// ErrForeignState means that the key holds something that Sluice did not
-	// write. It is never touched.
+	// write. It is never touched, unless it is empty: that counts as a damaged
+	// state.
 	ErrForeignState = errors.New("sluice: foreign state")
 	// ErrUnknownFormat means that the key was written by another release in a
 	// format that this one cannot read. It is never touched.

@@ -216,7 +216,8 @@ func (m *Manager) plain(key string) remote {
 }
 
 // Close closes the backend, and with it every other manager of that backend;
-// operations then report [ErrClosed]. It may be called twice. A Redis client
+// operations then report [ErrClosed]. Who waits already has his tokens, and waits
+// on. It may be called twice. A Redis client
 // stays open: it is the caller's.
 func (m *Manager) Close() error {
 	if m.closed.Swap(true) {

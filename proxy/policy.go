@@ -104,8 +104,8 @@ func (p *policy) NonBlocking() bool { return nonBlocking(p.Backend) }
 
 // inTrouble tells whether a store failed, and not just its caller left.
 func inTrouble(ctx context.Context, err error) bool {
-	if ctx.Err() == context.Canceled {
+	if err == nil || ctx.Err() == context.Canceled || errors.Is(err, ErrContended) {
 		return false
 	}
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown)
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, context.DeadlineExceeded)
 }

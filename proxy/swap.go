@@ -110,6 +110,9 @@ func Groups(ds []Decision) iter.Seq[[]Decision] {
 // [*StoreError] already, or else one of the given kind. Of a read the outcome is
 // never unknown: it changed nothing.
 func Fail(ds []Decision, kind, err error) {
+	if len(ds) == 0 {
+		return
+	}
 	key := ds[0].Charges[0].Key
 	var known *StoreError
 	if !errors.As(err, &known) {

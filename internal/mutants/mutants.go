@@ -6,6 +6,7 @@ var (
 	arithmetic = []string{"./internal/trace", "-run", "^Test(Step|Local|Memory)", "-trace.ops=20000"}
 	scripts    = []string{"./internal/trace", "-run", "^TestGoRedisLua$", "-trace.ops=6000"}
 	deletes    = []string{"./proxy/redis", "-run", "C35|C50"} // not where clocks may differ, as in the traces
+	runs       = []string{"./proxy/redis", "-run", "TakesInRuns"}
 	swap       = []string{"./internal/trace", "-run", "^TestGoRedisCompareAndSwap$", "-trace.ops=6000"}
 )
 
@@ -71,4 +72,15 @@ var mutants = []mutant{
 	{"an overruled process not remembered", "proxy/redis/redis.go", ".overruled.Store(true)", ".overruled.Load()", []string{"./proxy/redis", "-run", "OverruledProcess"}},
 	{"swap: whatever is there", "proxy/redis/scripts/swap.lua", "if seen ~= (ARGV[1] == '1' and ARGV[2]) then", "if false then", []string{"./proxy/redis", "-run", "C11|C36"}},
 	{"swap: no time to live", "proxy/redis/scripts/swap.lua", "redis.call('SET', KEYS[1], ARGV[3], '{{template \"expire\" .}}', ARGV[4])", "redis.call('SET', KEYS[1], ARGV[3])", swap},
+	{"script: a run takes too many", "proxy/redis/scripts/take.lua", "if taken > number then taken = number end", "", runs},
+	{"script: a run asks one bandwidth only", "proxy/redis/scripts/take.lua", "\tif t{{.I}} < there then there = t{{.I}} end\n", "", runs},
+	{"a run lives by its first rule", "proxy/redis/calls.go", "rule.Keep = max(rule.Keep, other.Keep)", "", []string{"./proxy/redis", "-run", "LongestRule"}},
+	{"a batch sees one state", "proxy/swap.go", "\t\t\tentry = o.Next\n", "", []string{"./proxy", "-run", "Coalescing|Callers"}},
+	{"coalescing: who has left is charged", "proxy/coalesce.go", "t.seats[i].empty = true", "t.seats[i].empty = false", []string{"./proxy", "-run", "Leaves"}},
+	{"coalescing: the first deadline ends a trip", "proxy/coalesce.go", "} else if deadline.After(t.latest) {", "} else if t.latest.IsZero() {", []string{"./proxy", "-run", "LatestDeadline"}},
+	{"failure policy: contention is trouble", "proxy/policy.go", " || errors.Is(err, ErrContended) {", " {", []string{"./proxy", "-run", "Contention"}},
+	{"failure policy: who leaves is a failure", "proxy/policy.go", "ctx.Err() == context.Canceled || ", "", []string{"./proxy", "-run", "Leave"}},
+	{"fall back: refunded by the other", "proxy/fallback.go", "return asks(c.Op.Kind) || c.Op.Kind == bucket.OpInspect", "return true", []string{"./proxy", "-run", "ReservationsStay|OnlyTheStore"}},
+	{"fall back: its reservations are refunded", "bucket/reservation.go", " || r.Source == SourceFallback", "", []string{"./proxy", "-run", "ReservationsStay"}},
+	{"breaker: never closes", "proxy/fallback.go", "if b.failures = 0; was == b.most {", "if was == b.most {", []string{"./proxy", "-run", "FallBack"}},
 }
