@@ -21,8 +21,10 @@ type Server struct {
 	t    testing.TB // nil for the shared server, on which no exported method but Addr and URL is called
 	path string     // the program
 	args []string
+	conf string // the text of a configuration file; only Sentinel needs one
 	dir  string
 	addr string
+	bus  string // the port for the other nodes of a cluster
 
 	process *exec.Cmd // nil while the server is down
 	leash   *exec.Cmd
@@ -32,7 +34,12 @@ type Server struct {
 // win over the package's, except that address, directory and log stay as the package needs them.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s, err := newServer(args)
+	return start(t, "", args...)
+}
+
+func start(t testing.TB, conf string, args ...string) *Server {
+	t.Helper()
+	s, err := newServer(conf, args)
 	check(t, err)
 	s.t = t
 	t.Cleanup(s.remove)
@@ -86,7 +93,7 @@ func (s *Server) signal(sig syscall.Signal) {
 
 var errPortTaken = errors.New("redistest: the port is taken")
 
-func newServer(args []string) (*Server, error) {
+func newServer(conf string, args []string) (*Server, error) {
 	path, err := find()
 	if err != nil {
 		return nil, err
@@ -95,10 +102,10 @@ func newServer(args []string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{path: path, args: args, dir: dir}
+	s := &Server{path: path, args: args, conf: conf, dir: dir}
 	err = errPortTaken
 	for i := 0; i < 5 && errors.Is(err, errPortTaken); i++ { // another process may be quicker to use a free port
-		if s.addr, err = freeAddr(); err == nil {
+		if err = s.settle(); err == nil {
 			err = s.start()
 		}
 	}
@@ -107,6 +114,22 @@ func newServer(args []string) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// settle picks the ports and writes the configuration file.
+func (s *Server) settle() (err error) {
+	if s.addr, err = freeAddr(); err != nil {
+		return err
+	}
+	bus, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	_, s.bus, _ = net.SplitHostPort(bus)
+	if s.conf == "" {
+		return nil
+	}
+	return os.WriteFile(s.confFile(), []byte(s.conf), 0o600)
 }
 
 func freeAddr() (string, error) {
@@ -128,11 +151,14 @@ func (s *Server) start() error {
 	}
 	defer log.Close()
 
-	s.process = exec.Command(s.path, slices.Concat(
-		[]string{"--save", "", "--appendonly", "no"},
-		s.args,
-		[]string{"--bind", host, "--port", port, "--dir", s.dir, "--daemonize", "no", "--logfile", "", "--loglevel", "notice"},
-	)...)
+	args := []string{"--save", "", "--appendonly", "no"}
+	if s.conf != "" {
+		args = slices.Insert(args, 0, s.confFile())
+	}
+	s.process = exec.Command(s.path, slices.Concat(args, s.args, []string{
+		"--bind", host, "--port", port, "--cluster-port", s.bus, "--dir", s.dir,
+		"--daemonize", "no", "--logfile", "", "--loglevel", "notice",
+	})...)
 	s.process.Stdout, s.process.Stderr = log, log
 	if err := s.process.Start(); err != nil {
 		s.process = nil
@@ -142,7 +168,7 @@ func (s *Server) start() error {
 		s.kill()
 		return err
 	}
-	return s.await()
+	return s.awaitStart()
 }
 
 // tie makes the server end with this process, however that ends: the kernel then closes the pipe that the shell
@@ -156,14 +182,14 @@ func (s *Server) tie() error {
 	return s.leash.Start()
 }
 
-// await returns when the server says in its own log that it accepts connections. An answer on the port could come from
+// awaitStart returns when the server says in its own log that it accepts connections. An answer on the port could come from
 // another server, and would have to know the password or certificate that a test asked for.
-func (s *Server) await() error {
+func (s *Server) awaitStart() error {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		ended, late := s.ended(), time.Now().After(deadline)
 		log := s.log()
 		switch {
-		case bytes.Contains(log, []byte("Ready to accept connections")):
+		case bytes.Contains(log, []byte("Ready to accept connections")), bytes.Contains(log, []byte("Sentinel ID is")):
 			return nil
 		case bytes.Contains(log, []byte("Address already in use")):
 			s.kill()
@@ -200,7 +226,8 @@ func (s *Server) remove() {
 	_ = os.RemoveAll(s.dir) // only a temporary directory
 }
 
-func (s *Server) logFile() string { return filepath.Join(s.dir, "redis.log") }
+func (s *Server) logFile() string  { return filepath.Join(s.dir, "redis.log") }
+func (s *Server) confFile() string { return filepath.Join(s.dir, "sentinel.conf") }
 
 func (s *Server) log() []byte {
 	log, _ := os.ReadFile(s.logFile()) // what cannot be read cannot be shown
