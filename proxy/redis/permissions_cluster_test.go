@@ -1,0 +1,63 @@
+package redis_test
+
+import (
+	"testing"
+
+	goclient "github.com/redis/go-redis/v9"
+	ruclient "github.com/redis/rueidis"
+
+	"github.com/sluice-go/sluice/internal/redistest"
+	"github.com/sluice-go/sluice/proxy/redis"
+)
+
+// What clients of several servers need beside the commands that scripts run: to
+// learn where the keys are.
+func TestC75NeededCommandsInACluster(t *testing.T) {
+	c := redistest.StartCluster(t, 3)
+	onEachPrimary(t, c, userRules("test-*", append(needed, "cluster|slots", "cluster|shards", "asking")...)...)
+	inEachWay(t, []way{
+		throughGoRedis(t, "go-redis", goclient.NewClusterClient(&goclient.ClusterOptions{
+			Addrs: c.Addrs(), Username: "limiter", Password: "any",
+		})),
+		throughRueidis(t, "rueidis", ruclient.ClientOption{InitAddress: c.Addrs(), Username: "limiter", Password: "any"}),
+	}, func(t *testing.T, w way, mode redis.Option) {
+		exercise(t, manage(t, w.backend(mode), redistest.Prefix(t)))
+	})
+}
+
+func TestC75NeededCommandsBehindSentinel(t *testing.T) {
+	s := redistest.StartSentinel(t, 30_000)
+	for _, one := range []*redistest.Server{s.Primary, s.Replica} {
+		if err := connect(t, one.URL()).Do(t.Context(), userRules("test-*", append(needed, "role")...)...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, one := range s.Sentinels {
+		rules := append(userRules("nothing", "sentinel|get-master-addr-by-name", "sentinel|sentinels", "subscribe"), "allchannels")
+		if err := connect(t, one.URL()).Do(t.Context(), rules...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inEachWay(t, []way{
+		throughGoRedis(t, "go-redis", goclient.NewFailoverClient(&goclient.FailoverOptions{
+			MasterName: redistest.MasterName, SentinelAddrs: s.Addrs(),
+			Username: "limiter", Password: "any", SentinelUsername: "limiter", SentinelPassword: "any",
+		})),
+		throughRueidis(t, "rueidis", ruclient.ClientOption{
+			InitAddress: s.Addrs(), Username: "limiter", Password: "any",
+			Sentinel: ruclient.SentinelOption{MasterSet: redistest.MasterName, Username: "limiter", Password: "any"},
+		}),
+	}, func(t *testing.T, w way, mode redis.Option) {
+		exercise(t, manage(t, w.backend(mode), redistest.Prefix(t)))
+	})
+}
+
+// userRules is the command that makes a user who may use these commands on keys
+// of a pattern.
+func userRules(keys string, commands ...string) []any {
+	rules := []any{"ACL", "SETUSER", "limiter", "reset", "on", "nopass", "~" + keys}
+	for _, rule := range allow(commands...) {
+		rules = append(rules, rule)
+	}
+	return rules
+}
