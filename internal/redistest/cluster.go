@@ -64,7 +64,7 @@ func (c *Cluster) introduce(s *Server) {
 	c.t.Helper()
 	for _, other := range c.nodes() {
 		if host, port, _ := net.SplitHostPort(other.addr); other != s {
-			s.ask("CLUSTER", "MEET", host, port, other.bus)
+			s.ask("CLUSTER", "MEET", host, port)
 		}
 	}
 }

@@ -21,10 +21,8 @@ type Server struct {
 	t    testing.TB // nil for the shared server, on which no exported method but Addr and URL is called
 	path string     // the program
 	args []string
-	conf string // the text of a configuration file; only Sentinel needs one
 	dir  string
 	addr string
-	bus  string // the port for the other nodes of a cluster
 
 	process *exec.Cmd // nil while the server is down
 	leash   *exec.Cmd
@@ -93,6 +91,7 @@ func (s *Server) signal(sig syscall.Signal) {
 
 var errPortTaken = errors.New("redistest: the port is taken")
 
+// newServer starts a server with a configuration file, empty for all but Sentinel, which keeps its state in it.
 func newServer(conf string, args []string) (*Server, error) {
 	path, err := find()
 	if err != nil {
@@ -102,10 +101,14 @@ func newServer(conf string, args []string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{path: path, args: args, conf: conf, dir: dir}
+	s := &Server{path: path, args: args, dir: dir}
+	if err := os.WriteFile(s.confFile(), []byte(conf), 0o600); err != nil {
+		s.remove()
+		return nil, err
+	}
 	err = errPortTaken
 	for i := 0; i < 5 && errors.Is(err, errPortTaken); i++ { // another process may be quicker to use a free port
-		if err = s.settle(); err == nil {
+		if s.addr, err = freeAddr(); err == nil {
 			err = s.start()
 		}
 	}
@@ -116,28 +119,17 @@ func newServer(conf string, args []string) (*Server, error) {
 	return s, nil
 }
 
-// settle picks the ports and writes the configuration file.
-func (s *Server) settle() (err error) {
-	if s.addr, err = freeAddr(); err != nil {
-		return err
-	}
-	bus, err := freeAddr()
-	if err != nil {
-		return err
-	}
-	_, s.bus, _ = net.SplitHostPort(bus)
-	if s.conf == "" {
-		return nil
-	}
-	return os.WriteFile(s.confFile(), []byte(s.conf), 0o600)
-}
-
+// freeAddr returns an address with a free port that leaves room for the one of a cluster's bus, which is 10000 above.
 func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", err
+		}
+		if err := l.Close(); err != nil || l.Addr().(*net.TCPAddr).Port+10000 < 1<<16 {
+			return l.Addr().String(), err
+		}
 	}
-	return l.Addr().String(), l.Close()
 }
 
 func (s *Server) start() error {
@@ -151,14 +143,11 @@ func (s *Server) start() error {
 	}
 	defer log.Close()
 
-	args := []string{"--save", "", "--appendonly", "no"}
-	if s.conf != "" {
-		args = slices.Insert(args, 0, s.confFile())
-	}
-	s.process = exec.Command(s.path, slices.Concat(args, s.args, []string{
-		"--bind", host, "--port", port, "--cluster-port", s.bus, "--dir", s.dir,
-		"--daemonize", "no", "--logfile", "", "--loglevel", "notice",
-	})...)
+	s.process = exec.Command(s.path, slices.Concat(
+		[]string{s.confFile(), "--save", "", "--appendonly", "no"},
+		s.args,
+		[]string{"--bind", host, "--port", port, "--dir", s.dir, "--daemonize", "no", "--logfile", "", "--loglevel", "notice"},
+	)...)
 	s.process.Stdout, s.process.Stderr = log, log
 	if err := s.process.Start(); err != nil {
 		s.process = nil
@@ -227,7 +216,7 @@ func (s *Server) remove() {
 }
 
 func (s *Server) logFile() string  { return filepath.Join(s.dir, "redis.log") }
-func (s *Server) confFile() string { return filepath.Join(s.dir, "sentinel.conf") }
+func (s *Server) confFile() string { return filepath.Join(s.dir, "redis.conf") }
 
 func (s *Server) log() []byte {
 	log, _ := os.ReadFile(s.logFile()) // what cannot be read cannot be shown
