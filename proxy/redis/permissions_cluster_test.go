@@ -21,7 +21,13 @@ func TestC75NeededCommandsInACluster(t *testing.T) {
 		})),
 		throughRueidis(t, "rueidis", ruclient.ClientOption{InitAddress: c.Addrs(), Username: "limiter", Password: "any", DisableCache: true}),
 	}, func(t *testing.T, w way, mode redis.Option) {
-		exercise(t, manage(t, w.backend(mode), redistest.Prefix(t)))
+		prefix := redistest.Prefix(t)
+		m := manage(t, w.backend(mode), prefix)
+		exercise(t, m)
+		slot := c.Slot(prefix + "moves")
+		from := slot * len(c.Primaries) / redistest.Slots
+		c.BeginMove(slot, c.Primaries[from], c.Primaries[(from+1)%len(c.Primaries)])
+		take(t, m.Bucket("moves", perHour(t, 10)), 1, true) // by ASKING
 	})
 }
 
