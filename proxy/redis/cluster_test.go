@@ -162,30 +162,19 @@ func forgottenAmidPipelines(t *testing.T, c *redistest.Cluster, ways []way) {
 	limit := perHour(t, 1000)
 	inEachWay(t, ways, func(t *testing.T, w way, mode redis.Option) {
 		prefix := redistest.Prefix(t)
-		stop, ended := make(chan struct{}), make(chan struct{})
 		var rdbs []*goclient.Client
 		for _, s := range c.Primaries {
 			rdbs = append(rdbs, connect(t, s.URL()))
 		}
-		go func() {
-			defer close(ended)
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					return
-				default:
-					if err := rdbs[i%len(rdbs)].ScriptFlush(t.Context()).Err(); err != nil {
-						t.Error(err)
-						return
-					}
-				}
+		end := load(t, 1, func(_, n int) {
+			if err := rdbs[n%len(rdbs)].ScriptFlush(t.Context()).Err(); err != nil {
+				t.Error(err)
 			}
-		}()
+		})
 		for range rounds {
 			granted(t, w.backend(mode), prefix, keys, limit)
 		}
-		close(stop)
-		<-ended
+		end()
 		for i, d := range granted(t, w.backend(mode), prefix, keys, limit) {
 			if left := d.Results[0].RemainingTokens; left != 1000-rounds-1 {
 				t.Errorf("key %s: %d left, want %d", keys[i], left, 1000-rounds-1)

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -83,4 +84,29 @@ func within(t testing.TB, call func() error) time.Duration {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// load has so many callers repeat a call, with its number, until the returned
+// function is called or the test ends.
+func load(t testing.TB, callers int, call func(caller, n int)) (end func()) {
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for caller := range callers {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+					call(caller, n)
+				}
+			}
+		})
+	}
+	end = sync.OnceFunc(func() {
+		close(stop)
+		wg.Wait()
+	})
+	t.Cleanup(end)
+	return end
 }

@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -32,39 +31,26 @@ func TestSlotMigrationLosesNothing(t *testing.T) {
 
 	var granted [keys]atomic.Int64
 	var failed atomic.Int64
-	var wg sync.WaitGroup
-	stop := make(chan struct{})
-	for caller := range 2 * len(all) {
-		wg.Go(func() {
-			mine := buckets[caller%len(all)]
-			for n := caller; ; n++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				key := n % keys
-				ok, err := mine[key].TryConsume(t.Context(), 1)
-				switch {
-				case err != nil:
-					failed.Add(1)
-					wantKind(t, err, proxy.ErrUnavailable) // so nothing was charged
-				case ok:
-					granted[key].Add(1)
-				case capacity(key) == much:
-					t.Error("a take was refused")
-				}
-			}
-		})
-	}
+	end := load(t, 2*len(all), func(caller, n int) {
+		key := (caller + n) % keys
+		ok, err := buckets[caller%len(all)][key].TryConsume(t.Context(), 1)
+		switch {
+		case err != nil:
+			failed.Add(1)
+			wantKind(t, err, proxy.ErrUnavailable) // so nothing was charged
+		case ok:
+			granted[key].Add(1)
+		case capacity(key) == much:
+			t.Error("a take was refused")
+		}
+	})
 	slot := c.Slot(prefix + "{moves}")
 	from, to := c.Primaries[slot*2/redistest.Slots], c.Primaries[1-slot*2/redistest.Slots]
 	for range moves {
 		c.MoveSlot(slot, from, to)
 		from, to = to, from
 	}
-	close(stop)
-	wg.Wait()
+	end()
 
 	sum := int64(0)
 	for key := range keys {

@@ -62,7 +62,9 @@ func TestC30ClientsThatPreferReplicas(t *testing.T) {
 		}),
 		throughRueidis(t, "rueidis SendToReplicas", ruclient.ClientOption{InitAddress: addrs, SendToReplicas: everything}),
 		throughRueidis(t, "rueidis ReplicaSelector", ruclient.ClientOption{
-			InitAddress: addrs, SendToReplicas: everything, ReplicaSelector: last,
+			InitAddress: addrs, SendToReplicas: everything,
+			//lint:ignore SA1019 deprecated is not gone
+			ReplicaSelector: last,
 		}),
 		throughRueidis(t, "rueidis ReadNodeSelector", ruclient.ClientOption{
 			InitAddress: addrs, SendToReplicas: everything, ReadNodeSelector: last,

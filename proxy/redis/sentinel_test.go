@@ -2,7 +2,7 @@ package redis_test
 
 import (
 	"errors"
-	"sync"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -37,6 +37,7 @@ func TestC30FailoverUnderLoad(t *testing.T) {
 
 func failover(t *testing.T, begin func(t *testing.T, s *redistest.Sentinel)) {
 	const capacity = 1 << 40 // never reached, so each refusal would be an error in disguise
+	const callers = 2        // of each client in each mode
 	s := redistest.StartSentinel(t, 3000)
 	prefix := redistest.Prefix(t)
 	var buckets []proxy.Bucket
@@ -47,41 +48,33 @@ func failover(t *testing.T, begin func(t *testing.T, s *redistest.Sentinel)) {
 	}
 
 	var granted, unavailable, unknown atomic.Int64
-	var wg sync.WaitGroup
-	stop := make(chan struct{})
-	for _, b := range buckets {
-		for range 2 {
-			wg.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					ok, err := b.TryConsume(t.Context(), 1)
-					switch {
-					case ok:
-						granted.Add(1)
-					case err == nil:
-						t.Error("a take was refused")
-					case errors.Is(err, proxy.ErrOutcomeUnknown):
-						unknown.Add(1)
-					default:
-						unavailable.Add(1)
-						wantKind(t, err, proxy.ErrUnavailable)
-					}
-				}
-			})
+	end := load(t, callers*len(buckets), func(caller, _ int) {
+		ok, err := buckets[caller%len(buckets)].TryConsume(t.Context(), 1)
+		switch {
+		case ok:
+			granted.Add(1)
+		case err == nil:
+			t.Error("a take was refused")
+		case errors.Is(err, proxy.ErrOutcomeUnknown):
+			unknown.Add(1)
+		default:
+			unavailable.Add(1)
+			wantKind(t, err, proxy.ErrUnavailable)
 		}
+	})
+	more := func() {
+		t.Helper()
+		least := granted.Load() + 1000
+		within(t, func() error {
+			if n := granted.Load(); n < least {
+				return fmt.Errorf("%d granted", n)
+			}
+			return nil
+		})
 	}
 
 	// What was granted before is with the replica when WAIT returns.
-	within(t, func() error {
-		if granted.Load() < 1000 {
-			return errors.New("too few takes")
-		}
-		return nil
-	})
+	more()
 	safe := granted.Load()
 	rdb := connect(t, s.Primary.URL())
 	if err := rdb.Incr(t.Context(), prefix+"marker").Err(); err != nil {
@@ -91,21 +84,14 @@ func failover(t *testing.T, begin func(t *testing.T, s *redistest.Sentinel)) {
 		t.Fatalf("%d replicas, %v", n, err)
 	}
 	begin(t, s)
-	atRisk := granted.Load() - safe + int64(2*len(buckets)) // and the replies that were under way
+	atRisk := granted.Load() - safe + int64(callers*len(buckets)) // and the replies that were under way
 	s.AwaitFailover()
 	for i, b := range buckets {
 		took := within(t, func() error { _, err := b.Consume(t.Context(), 0); return err })
 		t.Logf("client %d, mode %d: served %v after the failover", i/2, i%2, took)
 	}
-	before := granted.Load()
-	within(t, func() error {
-		if granted.Load() < before+1000 {
-			return errors.New("too few takes")
-		}
-		return nil
-	})
-	close(stop)
-	wg.Wait()
+	more()
+	end()
 
 	left, err := buckets[0].Available(t.Context())
 	if err != nil {
@@ -121,8 +107,7 @@ func failover(t *testing.T, begin func(t *testing.T, s *redistest.Sentinel)) {
 	}
 }
 
-// What the ways by Sentinel do when no sentinel answers: they go on with the
-// server that they know.
+// Clients go on with the server that they know when no sentinel answers.
 func TestSentinelsAreNotNeededForDecisions(t *testing.T) {
 	s := redistest.StartSentinel(t, 30_000)
 	var buckets []proxy.Bucket

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,32 +118,19 @@ func TestC67LoadingServer(t *testing.T) {
 	if err := admin.Save(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	restarted := make(chan struct{})
-	ended := make(chan int, len(buckets))
-	for _, b := range buckets {
-		go func() {
-			loading := 0
-			defer func() { ended <- loading }()
-			for {
-				_, err := b.Estimate(t.Context(), 1)
-				if err != nil {
-					wantKind(t, err, proxy.ErrUnavailable)
-					if strings.Contains(err.Error(), "LOADING") {
-						loading++
-					}
-				}
-				select {
-				case <-restarted:
-					return
-				default:
-				}
+	loading := make([]atomic.Int64, len(buckets))
+	end := load(t, len(buckets), func(caller, _ int) {
+		if _, err := buckets[caller].Estimate(t.Context(), 1); err != nil {
+			wantKind(t, err, proxy.ErrUnavailable)
+			if strings.Contains(err.Error(), "LOADING") {
+				loading[caller].Add(1)
 			}
-		}()
-	}
+		}
+	})
 	server.Restart()
-	close(restarted)
-	for range buckets {
-		if <-ended == 0 {
+	end()
+	for i := range loading {
+		if loading[i].Load() == 0 {
 			t.Error("the server was never met loading")
 		}
 	}
