@@ -38,6 +38,7 @@ func conform(t *testing.T, ways []way, rdb goclient.UniversalClient, swaps map[s
 }
 
 func TestConformanceInACluster(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := redistest.StartCluster(t, 3)
 	rdb := goclient.NewClusterClient(&goclient.ClusterOptions{Addrs: c.Addrs()})
 	t.Cleanup(func() { _ = rdb.Close() })
@@ -45,6 +46,7 @@ func TestConformanceInACluster(t *testing.T) {
 }
 
 func TestConformanceBehindSentinel(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := redistest.StartSentinel(t, 30_000) // which nobody is silent for
 	conform(t, bySentinel(t, s), connect(t, s.Primary.URL()), map[string]bool{"go-redis": true, "rueidis": false})
 }

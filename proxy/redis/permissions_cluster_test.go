@@ -13,6 +13,7 @@ import (
 // What clients of several servers need beside the commands that scripts run: to
 // learn where the keys are.
 func TestC75NeededCommandsInACluster(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := redistest.StartCluster(t, 3)
 	onEachPrimary(t, c, user("test-*", allow(append(needed, "command", "cluster|slots", "cluster|shards", "asking")...)...)...)
 	inEachWay(t, []way{
@@ -32,6 +33,7 @@ func TestC75NeededCommandsInACluster(t *testing.T) {
 }
 
 func TestC75NeededCommandsBehindSentinel(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := redistest.StartSentinel(t, 30_000)
 	for _, one := range []*redistest.Server{s.Primary, s.Replica} {
 		if err := connect(t, one.URL()).Do(t.Context(), user("test-*", allow(append(needed, "role")...)...)...).Err(); err != nil {

@@ -102,6 +102,7 @@ func TestC67TroubledServers(t *testing.T) {
 
 // While a server reads its keys from disk, it says so.
 func TestC67LoadingServer(t *testing.T) {
+	t.Parallel() // it mostly waits
 	server := redistest.Start(t, "--enable-debug-command", "yes",
 		"--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024")
 	admin := connect(t, server.URL())
@@ -143,6 +144,7 @@ func TestC67LoadingServer(t *testing.T) {
 // A cluster without a majority serves nothing, and no bucket is taken for drained
 // or absent.
 func TestC67ClusterDown(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := redistest.StartCluster(t, 3, "--cluster-node-timeout", "3000")
 	// The prefix of the first primary's keys, which is the one that stays.
 	prefix := redistest.Prefix(t)
