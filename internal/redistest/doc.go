@@ -13,6 +13,8 @@
 //	server.Kill()    // gone: connections are refused
 //	server.Restart() // back on the same port
 //
+// [StartCluster] and [StartSentinel] start several that know each other.
+//
 // The shared server is the one that SLUICE_TEST_REDIS names (a redis:// or rediss:// URL), or else, like every
 // private one, a redis-server or valkey-server found on PATH. Such a server listens on a free loopback port, keeps nothing
 // on disk unless asked to, and ends with the test, or with the test process, however that ends. Where none is

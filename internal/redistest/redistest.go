@@ -39,7 +39,7 @@ func Prefix(t testing.TB) string {
 
 // shared is never stopped by hand: it ends with the process. The variable keeps the server's leash from being
 // collected, which would end the server early.
-var shared = sync.OnceValues(func() (*Server, error) { return newServer(nil) })
+var shared = sync.OnceValues(func() (*Server, error) { return newServer("", nil) })
 
 var sharedURL = sync.OnceValues(func() (string, error) {
 	if given := os.Getenv(environment); given != "" {

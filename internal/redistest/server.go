@@ -32,7 +32,12 @@ type Server struct {
 // win over the package's, except that address, directory and log stay as the package needs them.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s, err := newServer(args)
+	return start(t, "", args...)
+}
+
+func start(t testing.TB, conf string, args ...string) *Server {
+	t.Helper()
+	s, err := newServer(conf, args)
 	check(t, err)
 	s.t = t
 	t.Cleanup(s.remove)
@@ -86,7 +91,8 @@ func (s *Server) signal(sig syscall.Signal) {
 
 var errPortTaken = errors.New("redistest: the port is taken")
 
-func newServer(args []string) (*Server, error) {
+// newServer starts a server with a configuration file, empty for all but Sentinel, which keeps its state in it.
+func newServer(conf string, args []string) (*Server, error) {
 	path, err := find()
 	if err != nil {
 		return nil, err
@@ -96,6 +102,10 @@ func newServer(args []string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{path: path, args: args, dir: dir}
+	if err := os.WriteFile(s.confFile(), []byte(conf), 0o600); err != nil {
+		s.remove()
+		return nil, err
+	}
 	err = errPortTaken
 	for i := 0; i < 5 && errors.Is(err, errPortTaken); i++ { // another process may be quicker to use a free port
 		if s.addr, err = freeAddr(); err == nil {
@@ -109,12 +119,17 @@ func newServer(args []string) (*Server, error) {
 	return s, nil
 }
 
+// freeAddr returns an address with a free port that leaves room for the one of a cluster's bus, which is 10000 above.
 func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", err
+		}
+		if err := l.Close(); err != nil || l.Addr().(*net.TCPAddr).Port+10000 < 1<<16 {
+			return l.Addr().String(), err
+		}
 	}
-	return l.Addr().String(), l.Close()
 }
 
 func (s *Server) start() error {
@@ -129,7 +144,7 @@ func (s *Server) start() error {
 	defer log.Close()
 
 	s.process = exec.Command(s.path, slices.Concat(
-		[]string{"--save", "", "--appendonly", "no"},
+		[]string{s.confFile(), "--save", "", "--appendonly", "no"},
 		s.args,
 		[]string{"--bind", host, "--port", port, "--dir", s.dir, "--daemonize", "no", "--logfile", "", "--loglevel", "notice"},
 	)...)
@@ -142,7 +157,7 @@ func (s *Server) start() error {
 		s.kill()
 		return err
 	}
-	return s.await()
+	return s.awaitStart()
 }
 
 // tie makes the server end with this process, however that ends: the kernel then closes the pipe that the shell
@@ -156,14 +171,14 @@ func (s *Server) tie() error {
 	return s.leash.Start()
 }
 
-// await returns when the server says in its own log that it accepts connections. An answer on the port could come from
+// awaitStart returns when the server says in its own log that it accepts connections. An answer on the port could come from
 // another server, and would have to know the password or certificate that a test asked for.
-func (s *Server) await() error {
+func (s *Server) awaitStart() error {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		ended, late := s.ended(), time.Now().After(deadline)
 		log := s.log()
 		switch {
-		case bytes.Contains(log, []byte("Ready to accept connections")):
+		case bytes.Contains(log, []byte("Ready to accept connections")), bytes.Contains(log, []byte("Sentinel ID is")):
 			return nil
 		case bytes.Contains(log, []byte("Address already in use")):
 			s.kill()
@@ -200,7 +215,8 @@ func (s *Server) remove() {
 	_ = os.RemoveAll(s.dir) // only a temporary directory
 }
 
-func (s *Server) logFile() string { return filepath.Join(s.dir, "redis.log") }
+func (s *Server) logFile() string  { return filepath.Join(s.dir, "redis.log") }
+func (s *Server) confFile() string { return filepath.Join(s.dir, "redis.conf") }
 
 func (s *Server) log() []byte {
 	log, _ := os.ReadFile(s.logFile()) // what cannot be read cannot be shown

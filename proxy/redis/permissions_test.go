@@ -20,15 +20,20 @@ var needed = []string{"eval", "evalsha", "get", "set", "del", "time"}
 // as connects as a user that may use some commands on some keys.
 func as(t testing.TB, server *redistest.Server, keys string, commands ...string) *client.Client {
 	t.Helper()
-	rules := []any{"ACL", "SETUSER", "limiter", "reset", "on", "nopass", "~" + keys}
-	for _, c := range commands {
-		rules = append(rules, c)
-	}
 	admin := connect(t, server.URL())
-	if err := admin.Do(t.Context(), rules...).Err(); err != nil {
+	if err := admin.Do(t.Context(), user(keys, commands...)...).Err(); err != nil {
 		t.Fatal(err)
 	}
 	return connect(t, server.URL(), func(o *client.Options) { o.Username, o.Password = "limiter", "any" })
+}
+
+// user is the command that makes one.
+func user(keys string, rules ...string) []any {
+	command := []any{"ACL", "SETUSER", "limiter", "reset", "on", "nopass", "~" + keys}
+	for _, rule := range rules {
+		command = append(command, rule)
+	}
+	return command
 }
 
 func allow(commands ...string) []string {
