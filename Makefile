@@ -65,7 +65,7 @@ histories: ## Check random concurrent histories for linearizability (CALM=500 FA
 
 .PHONY: faults
 faults: ## Measure what callers see while Redis or the way to it is in trouble, and print it as tables
-	@$(with_redis) go test ./internal/faults -count=1 -v -timeout=0 -faults.length=2s
+	@$(with_redis) go test ./internal/faults -count=1 -v -timeout=0 -faults.length=2s -faults.callers=200
 
 .PHONY: bench
 bench: ## Run the benchmarks of every module (BENCH=regexp)

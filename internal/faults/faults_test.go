@@ -8,6 +8,7 @@ type fault struct {
 	server        []string      // its arguments
 	password      string        // that it wants at first
 	socketTimeout time.Duration // of the clients; 0: as they are by default
+	far           bool          // clients take the link, with which the fault is
 	atStart       bool          // before clients are made
 	loses         bool          // what the server held is lost
 	prepare       func(*site)
@@ -39,7 +40,7 @@ var all = []fault{
 		end:   func(s *site) { s.do("PING") }, // answered when it is over
 	},
 	{
-		name:  "connections cut",
+		name: "connections cut", far: true,
 		begin: func(s *site) { s.link.Cut(1, 0.1, 1_000_000) },
 		end:   func(s *site) { s.link.Cut(0, 0, 0) },
 	},
@@ -49,7 +50,7 @@ var all = []fault{
 		end:   func(s *site) { s.server.Restart() },
 	},
 	{
-		name: "replies 300 ms past a read timeout of 100 ms", socketTimeout: slowly,
+		name: "replies 300 ms past a read timeout of 100 ms", socketTimeout: slowly, far: true,
 		begin: func(s *site) { s.link.Delay(slowly + 300*time.Millisecond) },
 		end:   func(s *site) { s.link.Delay(0) },
 	},

@@ -106,7 +106,11 @@ func strike(t *testing.T, f *fault, library faults.Library) row {
 	if f.atStart {
 		f.begin(s)
 	}
-	client, err := library.Dial(s.link.Addr(), faults.Settings{
+	addr := s.server.Addr()
+	if f.far {
+		addr = s.link.Addr()
+	}
+	client, err := library.Dial(addr, faults.Settings{
 		Password: f.password, SocketTimeout: f.socketTimeout, Lazy: f.atStart,
 	})
 	if err != nil {
