@@ -34,6 +34,13 @@ var (
 	few       = perDay(scarce)
 )
 
+func bucketOf(m *proxy.Manager, scarce bool) proxy.Bucket {
+	if scarce {
+		return m.Bucket("scarce", few)
+	}
+	return m.Bucket("plenty", plentiful)
+}
+
 // load is callers who take from two buckets, half of them in either mode, until they are told to stop.
 type load struct {
 	t        *testing.T
@@ -58,11 +65,10 @@ type take struct {
 
 // outcomes are what all of them saw.
 type outcomes struct {
-	granted, denied int64
-	falseDenials    int64
-	failures        map[string]int
-	unexpected      error
-	longest         time.Duration
+	decided    int64
+	failures   map[string]int
+	unexpected error
+	longest    time.Duration
 }
 
 func begin(t *testing.T, c *faults.Client) *load {
@@ -84,13 +90,9 @@ func begin(t *testing.T, c *faults.Client) *load {
 
 func (c *caller) run(l *load, m *proxy.Manager) {
 	for n := 0; !l.stop.Load(); n++ {
-		b := m.Bucket("plenty", plentiful)
-		if n%4 == 3 {
-			b = m.Bucket("scarce", few)
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), deadline)
 		x := take{scarce: n%4 == 3, begun: time.Now()}
-		x.granted, x.err = b.TryConsume(ctx, 1)
+		x.granted, x.err = bucketOf(m, x.scarce).TryConsume(ctx, 1)
 		x.end = time.Now()
 		cancel()
 		c.mu.Lock()
@@ -161,13 +163,8 @@ func (l *load) outcomes() outcomes {
 func (o *outcomes) add(x take) {
 	o.longest = max(o.longest, x.end.Sub(x.begun))
 	switch {
-	case x.err == nil && x.granted:
-		o.granted++
 	case x.err == nil:
-		o.denied++
-		if !x.scarce {
-			o.falseDenials++
-		}
+		o.decided++
 	case errors.Is(x.err, proxy.ErrOutcomeUnknown):
 		o.failures["unknown"]++
 	case errors.Is(x.err, proxy.ErrUnavailable):
@@ -183,35 +180,56 @@ func (o *outcomes) add(x take) {
 // that lost its buckets once may have granted everything twice.
 func (l *load) excess(lost bool) int64 {
 	l.t.Helper()
-	granted, unknown := map[bool]int64{}, map[bool]int64{}
+	many, few := l.account(false), l.account(true)
+	if lost {
+		return max(0, few.granted-2*scarce)
+	}
+	return max(0, many.excess(plenty-l.available(false)), few.excess(scarce-l.available(true)))
+}
+
+// account is what callers know of one of the buckets.
+type account struct{ granted, denied, unknown int64 }
+
+func (l *load) account(scarce bool) (a account) {
 	for i := range l.callers {
 		for _, x := range l.callers[i].takes {
 			switch {
+			case x.scarce != scarce:
 			case x.granted:
-				granted[x.scarce]++
+				a.granted++
+			case x.err == nil:
+				a.denied++
 			case errors.Is(x.err, proxy.ErrOutcomeUnknown):
-				unknown[x.scarce]++
+				a.unknown++
 			}
 		}
 	}
-	if lost {
-		return max(0, granted[true]-2*scarce)
-	}
-	gone := map[bool]int64{false: plenty - l.available("plenty", plentiful), true: scarce - l.available("scarce", few)}
-	return max(0, granted[false]-gone[false], gone[false]-granted[false]-unknown[false],
-		granted[true]-gone[true], gone[true]-granted[true]-unknown[true])
+	return a
 }
 
-func (l *load) available(key string, c bucket.Configuration) int64 {
+func (a account) excess(gone int64) int64 { return max(a.granted-gone, gone-a.granted-a.unknown) }
+
+// falseDenials are refusals by a bucket that has tokens still: nothing but the loss of it puts any back.
+func (l *load) falseDenials(lost bool) int64 {
 	l.t.Helper()
-	n, err := l.managers[0].Bucket(key, c).Available(context.Background())
-	for end := time.Now().Add(soon); err != nil && time.Now().Before(end); {
-		n, err = l.managers[0].Bucket(key, c).Available(context.Background())
-	}
-	if err != nil {
-		l.t.Fatal(err)
+	n := l.account(false).denied
+	if a := l.account(true); !lost && l.available(true) > 0 {
+		n += a.denied
 	}
 	return n
+}
+
+func (l *load) available(scarce bool) int64 {
+	l.t.Helper()
+	for end := time.Now().Add(soon); ; {
+		n, err := bucketOf(l.managers[0], scarce).Available(context.Background())
+		if err == nil {
+			return n
+		}
+		if time.Now().After(end) {
+			l.t.Fatal(err)
+		}
+	}
 }
 
 // awaitNoCalls returns how long it took until no goroutine was busy with a call any more: those that were given up go

@@ -65,9 +65,10 @@ func open(t *testing.T, f *fault) *site {
 type row struct {
 	fault, library string
 	outcomes
-	recovery time.Duration
-	excess   int64         // tokens admitted beyond the limit
-	left     time.Duration // until nothing that was given up went on
+	recovery     time.Duration
+	excess       int64 // tokens admitted beyond the limit
+	falseDenials int64
+	left         time.Duration // until nothing that was given up went on
 }
 
 func (r row) String() string {
@@ -76,7 +77,7 @@ func (r row) String() string {
 		failures = append(failures, fmt.Sprint(n, " ", kind))
 	}
 	slices.Sort(failures)
-	return fmt.Sprintf("| %s | %s | %d | %s | %v | %v | %d | %d | %v |", r.fault, r.library, r.granted+r.denied,
+	return fmt.Sprintf("| %s | %s | %d | %s | %v | %v | %d | %d | %v |", r.fault, r.library, r.decided,
 		strings.Join(failures, ", "), r.longest.Round(time.Millisecond), r.recovery.Round(time.Millisecond),
 		r.excess, r.falseDenials, r.left.Round(time.Millisecond))
 }
@@ -131,7 +132,7 @@ func strike(t *testing.T, f *fault, library faults.Library) row {
 
 	r := row{fault: f.name, library: library.Name, outcomes: l.outcomes(), recovery: l.recovery(over)}
 	r.left = awaitNoCalls(t, max(f.socketTimeout, library.SocketTimeout))
-	r.excess = l.excess(f.loses)
+	r.excess, r.falseDenials = l.excess(f.loses), l.falseDenials(f.loses)
 	client.Close()
 	judge(t, r, others)
 	return r

@@ -23,34 +23,34 @@ type site struct {
 // disturbance is what happens to a site while a history goes on.
 type disturbance struct {
 	name   string
-	server []string // its arguments
+	open   func(*testing.T) *site
 	happen func(t *testing.T, s *site, h *histories.History)
 }
 
 var disturbances = []disturbance{
-	{"kill, nothing on disk", nil, func(_ *testing.T, s *site, h *histories.History) {
+	{"kill, nothing on disk", alone(), func(_ *testing.T, s *site, h *histories.History) {
 		h.Lose(func() {
 			s.server.Kill()
 			s.server.Restart()
 		})
 	}},
-	{"kill, everything on disk", []string{"--appendonly", "yes", "--appendfsync", "always"}, func(_ *testing.T, s *site, _ *histories.History) {
+	{"kill, everything on disk", alone("--appendonly", "yes", "--appendfsync", "always"), func(_ *testing.T, s *site, _ *histories.History) {
 		s.server.Kill()
 		s.server.Restart()
 	}},
-	{"silence", nil, func(_ *testing.T, s *site, _ *histories.History) {
+	{"silence", alone(), func(_ *testing.T, s *site, _ *histories.History) {
 		s.server.Pause()
 		time.Sleep(2 * time.Second) // the length of the silence
 		s.server.Resume()
 	}},
-	{"scripts forgotten", nil, func(t *testing.T, s *site, _ *histories.History) {
+	{"scripts forgotten", alone(), func(t *testing.T, s *site, _ *histories.History) {
 		for range 5 {
 			if err := s.admin.ScriptFlush(t.Context()).Err(); err != nil {
 				t.Error(err)
 			}
 		}
 	}},
-	{"connections cut", nil, func(_ *testing.T, s *site, h *histories.History) {
+	{"connections cut", alone(), func(_ *testing.T, s *site, h *histories.History) {
 		s.link.Cut(h.Seed(), 0.1, 5)
 	}},
 }
@@ -63,7 +63,7 @@ func TestDisturbedHistories(t *testing.T) {
 		kind := i % len(disturbances)
 		d := disturbances[kind]
 		if sites[kind] == nil {
-			sites[kind] = open(t, d.server)
+			sites[kind] = d.open(t)
 		}
 		s := sites[kind]
 		// Some managers give up long before a fault is over, others outlast it.
@@ -85,11 +85,14 @@ func TestDisturbedHistories(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, args []string) *site {
-	t.Helper()
-	server := redistest.Start(t, args...)
-	link := faults.NewLink(t, server.Addr())
-	admin := goclient.NewClient(&goclient.Options{Addr: server.Addr()})
-	t.Cleanup(func() { _ = admin.Close() }) // closed once
-	return &site{serve(t, link.Addr()), server, link, admin}
+// alone is a site of one server.
+func alone(args ...string) func(*testing.T) *site {
+	return func(t *testing.T) *site {
+		t.Helper()
+		server := redistest.Start(t, args...)
+		link := faults.NewLink(t, server.Addr())
+		admin := goclient.NewClient(&goclient.Options{Addr: server.Addr()})
+		t.Cleanup(func() { _ = admin.Close() }) // closed once
+		return &site{serve(t, link.Addr()), server, link, admin}
+	}
 }
