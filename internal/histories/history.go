@@ -21,6 +21,7 @@ import (
 const (
 	clients = 12
 	calls   = 30 // of each client
+	doubts  = 4  // unknown outcomes after which a client stops
 )
 
 // undecided is how long porcupine may search for an order. It takes milliseconds as a rule.
@@ -36,6 +37,7 @@ type History struct {
 	epoch   time.Time
 	begun   atomic.Int64  // calls
 	midway  chan struct{} // closed when some of the calls have been made
+	reach   func()        // closes it
 	calm    chan struct{} // closed when what disturbs is over
 	mu      sync.Mutex
 	history []porcupine.Operation
@@ -46,9 +48,10 @@ type History struct {
 // Begin prepares a history over managers on the same store under a prefix of their own, which clients use in turn. The
 // seed decides who does what.
 func Begin(seed uint64, managers ...*proxy.Manager) *History {
+	midway := make(chan struct{})
 	return &History{
-		seed: seed, keys: 1 + int(seed%2)*2, managers: managers,
-		epoch: time.Now(), midway: make(chan struct{}), calm: make(chan struct{}),
+		seed: seed, keys: 1 + int(seed%2)*2, managers: managers, epoch: time.Now(),
+		midway: midway, reach: sync.OnceFunc(func() { close(midway) }), calm: make(chan struct{}),
 	}
 }
 
@@ -62,6 +65,10 @@ func (h *History) Play(disturb func()) {
 	for id := range clients {
 		all.Go(func() { h.play(id) })
 	}
+	go func() {
+		all.Wait()
+		h.reach() // if nobody could
+	}()
 	<-h.midway
 	if disturb != nil {
 		disturb()
@@ -110,9 +117,9 @@ func (h *History) play(id int) {
 	}
 	middle := int64(clients * calls / 5)
 	middle += int64(h.seed % uint64(middle))
-	for range calls {
+	for made, unknown := 0, 0; made < calls && unknown < doubts; made++ {
 		if h.begun.Add(1) == middle {
-			close(h.midway)
+			h.reach()
 		}
 		asked := c.choose()
 		from := h.now()
@@ -123,6 +130,7 @@ func (h *History) play(id int) {
 			continue
 		case errors.Is(err, proxy.ErrOutcomeUnknown):
 			h.note(id, asked, answer{unknown: true}, from, math.MaxInt64)
+			unknown++
 		default:
 			h.fail(err)
 		}
