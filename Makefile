@@ -58,6 +58,15 @@ mutants: ## Plant bugs one by one and check that the tests find each
 traces: ## Run long random traces against the model (OPS=500000)
 	@$(with_redis) go test ./internal/trace -count=1 -v -timeout=0 -trace.ops=$(or $(OPS),500000)
 
+.PHONY: histories
+histories: ## Check random concurrent histories for linearizability (CALM=500 FAULTS=200)
+	@$(with_redis) go test ./internal/histories -count=1 -v -timeout=0 \
+		-histories.calm=$(or $(CALM),500) -histories.faults=$(or $(FAULTS),200)
+
+.PHONY: faults
+faults: ## Measure what callers see while Redis or the way to it is in trouble, and print it as tables
+	@$(with_redis) go test ./internal/faults -count=1 -v -timeout=0 -faults.length=2s -faults.callers=200
+
 .PHONY: bench
 bench: ## Run the benchmarks of every module (BENCH=regexp)
 	@$(with_redis) $(call each,$(without_docker),go test -run='^$$' -bench='$(or $(BENCH),.)' -benchmem ./...)

@@ -31,7 +31,7 @@ func TestPackagesImportOneWay(t *testing.T) {
 
 // apart are the packages that stand outside the layers.
 var apart = []string{
-	"", "examples/api", "examples/quickstart", "internal/model", "internal/mutants", "internal/redistest", "internal/timelines",
+	"", "examples/api", "examples/quickstart", "internal/faults", "internal/histories", "internal/model", "internal/mutants", "internal/redistest", "internal/timelines",
 	"internal/trace",
 	"proxy/proxytest",
 }

@@ -219,18 +219,20 @@ func Replay(c Codec, ds []Decision, stored Stored) After {
 	return after
 }
 
-// Back-off after a lost swap: the first retry is at once, since what is there
-// now has just been read.
+// Back-off after a lost swap: every other retry is at once, since what is there
+// now has just been read. After a pause that is old news, and the swap mostly
+// serves to read again; with pauses alone whoever has just won, and so reads
+// afresh, wins again and again.
 const (
 	firstPause   = 200 * time.Microsecond
 	longestPause = 20 * time.Millisecond
 )
 
 func backOff(ctx context.Context, attempt int) error {
-	if attempt == 0 {
+	if attempt%2 == 0 {
 		return ctx.Err()
 	}
-	longest := min(firstPause<<min(attempt, 10), longestPause)
+	longest := min(firstPause<<min(attempt/2, 10), longestPause)
 	timer := time.NewTimer(rand.N(longest))
 	defer timer.Stop()
 	select {
