@@ -7,6 +7,7 @@ tool github.com/sluice-go/sluice/examples/api
 require (
 	github.com/moby/moby/api v1.56.1
 	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/rueidis v1.0.79
 	github.com/sluice-go/sluice v0.0.0
 	github.com/testcontainers/testcontainers-go v0.45.0
 )

@@ -46,7 +46,7 @@ func TestConformanceInACluster(t *testing.T) {
 }
 
 func TestConformanceBehindSentinel(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel()                            // it mostly waits
 	s := redistest.StartSentinel(t, 30_000) // which nobody is silent for
 	conform(t, bySentinel(t, s), connect(t, s.Primary.URL()), map[string]bool{"go-redis": true, "rueidis": false})
 }
