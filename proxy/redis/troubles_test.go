@@ -191,7 +191,7 @@ func TestC67ClusterDown(t *testing.T) {
 func TestC70EvictionIsSilent(t *testing.T) {
 	for _, policy := range []string{"allkeys-lru", "volatile-ttl"} {
 		t.Run(policy, func(t *testing.T) {
-			server := redistest.Start(t, "--maxmemory", "4mb", "--maxmemory-policy", policy)
+			server := redistest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", policy)
 			rdb := connect(t, server.URL())
 			const batches, size = 40, 250
 			onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
