@@ -273,7 +273,7 @@ func TestFallBackStandsInAndRecovers(t *testing.T) {
 	})
 }
 
-func TestABreakerDoesNotOpenOnCallersWhoLeave(t *testing.T) {
+func TestC78ABreakerDoesNotOpenOnCallersWhoLeave(t *testing.T) {
 	store, other := newMoody(), newMoody()
 	m, err := proxy.NewManager(proxy.FallBack(store, other, proxy.WithBreaker(1, time.Hour)))
 	if err != nil {

@@ -109,6 +109,10 @@ type ear struct {
 func (e *ear) Observe(_ context.Context, event proxy.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if event.Result != nil {
+		result := *event.Result
+		event.Result = &result
+	}
 	e.events = append(e.events, event)
 }
 
