@@ -71,6 +71,10 @@ faults: ## Measure what callers see while Redis or the way to it is in trouble, 
 bench: ## Run the benchmarks of every module (BENCH=regexp)
 	@$(with_redis) $(call each,$(without_docker),go test -run='^$$' -bench='$(or $(BENCH),.)' -benchmem ./...)
 
+.PHONY: benchmarks
+benchmarks: ## Measure Sluice beside other limiters on Redis, and print tables
+	@$(with_redis) go run ./benchmarks
+
 .PHONY: ci
 ci: ## All of the checks above that CI runs, integration where a Docker engine answers
 	@scripts/ci
