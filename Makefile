@@ -54,6 +54,11 @@ fuzz-short: ## Fuzz every fuzz target for a while (FUZZTIME=10s)
 mutants: ## Plant bugs one by one and check that the tests find each
 	@$(with_redis) go run ./internal/mutants
 
+# Which third it is goes round with the commits.
+.PHONY: mutants-short
+mutants-short: ## Plant a third of the bugs
+	@$(with_redis) go run ./internal/mutants -every=3 -from=$$(git rev-list --count HEAD)
+
 .PHONY: traces
 traces: ## Run long random traces against the model (OPS=500000)
 	@$(with_redis) go test ./internal/trace -count=1 -v -timeout=0 -trace.ops=$(or $(OPS),500000)

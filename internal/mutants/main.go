@@ -1,7 +1,7 @@
 // Command mutants plants known bugs into a copy of the module, one at a time,
 // and demands that the tests find each. It prints which test did.
 //
-//	go run ./internal/mutants [-run regexp]
+//	go run ./internal/mutants [-run regexp] [-every n -from i]
 //
 // A bug that no test finds, or whose place in the code is gone, is a failure.
 package main
@@ -20,10 +20,15 @@ import (
 
 func main() {
 	only := flag.String("run", ".", "plant only the mutants whose name matches")
+	every := flag.Int("every", 1, "plant only one in so many")
+	from := flag.Int("from", 0, "begin with this one, counted from 0 and around")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)
+	if err == nil && *every < 1 {
+		err = errors.New("-every must be 1 or more")
+	}
 	if err == nil {
-		err = run(pattern)
+		err = run(choose(pattern, *every, *from))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -31,7 +36,17 @@ func main() {
 	}
 }
 
-func run(pattern *regexp.Regexp) error {
+// choose returns the mutants of a run.
+func choose(pattern *regexp.Regexp, every, from int) (chosen []mutant) {
+	for i, m := range mutants {
+		if i%every == from%every && pattern.MatchString(m.name) {
+			chosen = append(chosen, m)
+		}
+	}
+	return chosen
+}
+
+func run(mutants []mutant) error {
 	dir, err := os.MkdirTemp("", "sluice-mutants-")
 	if err != nil {
 		return err
@@ -40,16 +55,11 @@ func run(pattern *regexp.Regexp) error {
 	if err := copyModule(dir); err != nil {
 		return err
 	}
-	if err := check(dir, pattern); err != nil {
+	if err := check(dir, mutants); err != nil {
 		return err
 	}
 	var survivors []string
-	planted := 0
 	for i, m := range mutants {
-		if !pattern.MatchString(m.name) {
-			continue
-		}
-		planted++
 		began := time.Now()
 		by, err := m.kill(dir)
 		verdict := "killed by " + by
@@ -59,20 +69,20 @@ func run(pattern *regexp.Regexp) error {
 		}
 		fmt.Printf("%2d/%d %-45s %s (%.1f s)\n", i+1, len(mutants), m.name, verdict, time.Since(began).Seconds())
 	}
-	if len(survivors) > 0 || planted == 0 {
+	if planted := len(mutants); len(survivors) > 0 || planted == 0 {
 		return fmt.Errorf("%d planted, %d survived: %s", planted, len(survivors), strings.Join(survivors, ", "))
 	}
-	fmt.Printf("%d mutants planted, %d killed\n", planted, planted)
+	fmt.Printf("%d mutants planted, %d killed\n", len(mutants), len(mutants))
 	return nil
 }
 
 // check demands that the tests pass while nothing is planted: a test that fails
 // anyway finds no bug.
-func check(dir string, pattern *regexp.Regexp) error {
+func check(dir string, mutants []mutant) error {
 	passed := map[string]bool{}
 	for _, m := range mutants {
 		key := strings.Join(m.tests, " ")
-		if passed[key] || !pattern.MatchString(m.name) {
+		if passed[key] {
 			continue
 		}
 		if out, err := m.test(dir); err != nil {
