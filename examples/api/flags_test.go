@@ -75,6 +75,15 @@ func TestNoKeysAtAll(t *testing.T) {
 	}
 }
 
+// Both clients take the same URLs of a server.
+func TestRueidisURLs(t *testing.T) {
+	for _, url := range []string{"redis://localhost", "redis://localhost/", "redis://u:p@localhost:1/3", "redis://localhost/?master_name=m"} {
+		if _, err := onRueidis(url); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
 // Each bad flag is named, all of them are told at once, and secrets never.
 func TestBadFlags(t *testing.T) {
 	for _, tt := range []struct {
@@ -100,6 +109,7 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-on-failure", "panic"}, []string{`-on-failure: "panic" is none of error, allow, deny, local`}},
 		{[]string{"-timeout", "0s"}, []string{"-timeout: 0s"}},
 		{[]string{"-client", "rueidis", "-store", "redis://:secret@localhost/x"}, []string{"-store: "}},
+		{[]string{"-client", "rueidis", "-store", "redis://:secret/word@localhost"}, []string{"-store: "}},
 		{[]string{"-store", "redis://:secret@localhost?master_name=m&no_such=1"}, []string{"-store: "}},
 		{[]string{"-store", "redis://:secret@localhost?addr=b&no_such=1"}, []string{"-store: "}},
 		{[]string{"-no-such", "1"}, []string{"-no-such"}},

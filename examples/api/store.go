@@ -86,13 +86,18 @@ func timeouts(all ...*time.Duration) {
 // the ?master_name= of go-redis, and a cluster with ?addr= for each further node.
 // Only the client of one server can be had before that is there.
 func onRueidis(store string) (opener, error) {
-	o, err := rueidisclient.ParseURL(store)
+	u, err := url.Parse(store)
 	if err != nil {
 		return nil, err
 	}
-	if u, err := url.Parse(store); err == nil {
-		o.Sentinel.MasterSet = cmp.Or(o.Sentinel.MasterSet, u.Query().Get("master_name"))
+	if u.Path == "/" { // go-redis takes it for database 0
+		u.Path = ""
 	}
+	o, err := rueidisclient.ParseURL(u.String())
+	if err != nil {
+		return nil, err
+	}
+	o.Sentinel.MasterSet = cmp.Or(o.Sentinel.MasterSet, u.Query().Get("master_name"))
 	o.ForceSingleClient = len(o.InitAddress) == 1 && o.Sentinel.MasterSet == ""
 	timeouts(&o.Dialer.Timeout, &o.ConnWriteTimeout)
 	o.DisableCache = true // scripts are never cached
