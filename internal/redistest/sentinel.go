@@ -12,7 +12,7 @@ const MasterName = "sluice"
 
 // Sentinel is a primary, its replica and three sentinels that watch them, all owned by one test.
 type Sentinel struct {
-	Primary, Replica *Server // as they begin
+	Primary, Replica *Server // as they begin, or were before the failover that [Sentinel.Rejoin] ends
 	Sentinels        []*Server
 }
 
@@ -31,13 +31,20 @@ func StartSentinel(t testing.TB, downAfter int) *Sentinel {
 	for range 3 {
 		s.Sentinels = append(s.Sentinels, start(t, conf, "--sentinel"))
 	}
+	s.awaitCalm()
+	return s
+}
+
+// awaitCalm returns when all sentinels could do a failover.
+func (s *Sentinel) awaitCalm() {
+	s.Primary.t.Helper()
 	for _, one := range s.Sentinels {
 		one.await("the sentinels know each other and the replica", func() bool {
-			seen := one.ask("SENTINEL", "MASTER", MasterName)
-			return strings.Contains(seen, "num-slaves 1") && strings.Contains(seen, "num-other-sentinels 2") && strings.Contains(seen, "flags master ")
+			seen, replicas := one.ask("SENTINEL", "MASTER", MasterName), one.ask("SENTINEL", "REPLICAS", MasterName)
+			return strings.Contains(seen, "num-slaves 1") && strings.Contains(seen, "num-other-sentinels 2") &&
+				strings.Contains(seen, "flags master ") && strings.Contains(replicas, "flags slave ")
 		})
 	}
-	return s
 }
 
 // Addrs returns the addresses of the sentinels.
@@ -56,4 +63,19 @@ func (s *Sentinel) AwaitFailover() {
 			return strings.Join(strings.Fields(one.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MasterName)), ":") == s.Replica.addr
 		})
 	}
+}
+
+// Rejoin returns when, after a failover, the old primary is the replica of the new one, started again if it is down.
+// From then on each has the name of the other, and there may be another failover.
+func (s *Sentinel) Rejoin() {
+	s.Primary.t.Helper()
+	s.AwaitFailover()
+	s.Primary, s.Replica = s.Replica, s.Primary
+	if s.Replica.process == nil {
+		s.Replica.Restart()
+		host, port, _ := net.SplitHostPort(s.Primary.addr)
+		s.Replica.ask("REPLICAOF", host, port) // sentinels would take 10 s to do it
+	}
+	s.Replica.awaitLink()
+	s.awaitCalm()
 }
