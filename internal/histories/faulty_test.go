@@ -60,19 +60,25 @@ func TestFaultyStoresAreCaught(t *testing.T) {
 		"updates lost":  proxy.CompareAndSwap(blind{c}, codec.MessagePack{}),
 		"charged twice": resent{goredis.New(c), new(atomic.Int64)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			prefix := redistest.Prefix(t)
-			for n := range uint64(50) {
-				h := histories.Begin(n, manage(t, faulty, prefix+strings.Repeat("x", int(n)), patience))
-				h.Play(nil)
-				if err := h.Check(); err != nil {
-					if !strings.Contains(err.Error(), "no order of these calls") {
-						t.Fatal(err)
-					}
-					return
-				}
-			}
-			t.Error("50 histories look sound")
+		t.Run(name, func(t *testing.T) { isCaught(t, faulty, func(*histories.History) {}) })
+		t.Run(name+" after a failover", func(t *testing.T) {
+			isCaught(t, faulty, func(h *histories.History) { h.FailOver(func() {}) }) // which explains nothing later
 		})
 	}
+}
+
+func isCaught(t *testing.T, faulty proxy.Backend, disturb func(*histories.History)) {
+	t.Helper()
+	prefix := redistest.Prefix(t)
+	for n := range uint64(50) {
+		h := histories.Begin(n, manage(t, faulty, prefix+strings.Repeat("x", int(n)), patience))
+		h.Play(func() { disturb(h) })
+		if err := h.Check(); err != nil {
+			if !strings.Contains(err.Error(), "no order of these calls") {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Error("50 histories look sound")
 }

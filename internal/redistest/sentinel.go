@@ -22,9 +22,9 @@ type Sentinel struct {
 func StartSentinel(t testing.TB, downAfter int) *Sentinel {
 	t.Helper()
 	s := &Sentinel{Primary: Start(t, promptly...)}
-	host, port, _ := net.SplitHostPort(s.Primary.addr)
-	s.Replica = Start(t, append([]string{"--replicaof", host, port}, promptly...)...)
+	s.Replica = Start(t, replicaOf(s.Primary)...)
 	s.Replica.awaitLink()
+	host, port, _ := net.SplitHostPort(s.Primary.addr)
 	conf := fmt.Sprintf("sentinel monitor %s %s %s 2\n", MasterName, host, port) +
 		fmt.Sprintf("sentinel down-after-milliseconds %s %d\n", MasterName, downAfter) +
 		fmt.Sprintf("sentinel failover-timeout %s 10000\n", MasterName)
@@ -33,6 +33,12 @@ func StartSentinel(t testing.TB, downAfter int) *Sentinel {
 	}
 	s.awaitCalm()
 	return s
+}
+
+// replicaOf are the arguments of a replica.
+func replicaOf(primary *Server) []string {
+	host, port, _ := net.SplitHostPort(primary.addr)
+	return append([]string{"--replicaof", host, port}, promptly...)
 }
 
 // awaitCalm returns when all sentinels could do a failover.
@@ -65,16 +71,16 @@ func (s *Sentinel) AwaitFailover() {
 	}
 }
 
-// Rejoin returns when, after a failover, the old primary is the replica of the new one, started again if it is down.
-// From then on each has the name of the other, and there may be another failover.
+// Rejoin returns when, after a failover, the old primary is the replica of the new one, started again if it is down:
+// one that lives takes itself for a primary until sentinels tell it otherwise, some 10 s later. From then on each has
+// the name of the other, and there may be another failover.
 func (s *Sentinel) Rejoin() {
 	s.Primary.t.Helper()
 	s.AwaitFailover()
 	s.Primary, s.Replica = s.Replica, s.Primary
 	if s.Replica.process == nil {
+		s.Replica.args = replicaOf(s.Primary) // sentinels would take 10 s to say so
 		s.Replica.Restart()
-		host, port, _ := net.SplitHostPort(s.Primary.addr)
-		s.Replica.ask("REPLICAOF", host, port) // sentinels would take 10 s to do it
 	}
 	s.Replica.awaitLink()
 	s.awaitCalm()
