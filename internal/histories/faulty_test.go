@@ -82,3 +82,23 @@ func isCaught(t *testing.T, faulty proxy.Backend, disturb func(*histories.Histor
 	}
 	t.Error("50 histories look sound")
 }
+
+// A server that forgets is explained by a failover, and by nothing else.
+func TestForgettingIsCaughtUnlessAmidAFailover(t *testing.T) {
+	c := goclient.NewClient(&goclient.Options{Addr: redistest.Start(t).Addr()})
+	defer c.Close()
+	forget := func() {
+		if err := c.FlushAll(t.Context()).Err(); err != nil {
+			t.Error(err)
+		}
+	}
+	isCaught(t, goredis.New(c), func(*histories.History) { forget() })
+	prefix := redistest.Prefix(t)
+	for n := range uint64(20) {
+		h := histories.Begin(n, manage(t, goredis.New(c), prefix+strings.Repeat("x", int(n)), patience))
+		h.Play(func() { h.FailOver(forget) })
+		if err := h.Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

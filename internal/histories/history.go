@@ -24,8 +24,8 @@ const (
 	doubts  = 4  // unknown outcomes after which a client stops
 )
 
-// spared is how many calls clients make at most before what disturbs is over: the others show what came of it.
-const spared = calls * 3 / 5
+// most is how many calls clients make before what disturbs is over: the others show what came of it.
+const most = calls * 3 / 5
 
 // undecided is how long porcupine may search for an order. It takes milliseconds as a rule.
 const undecided = 2 * time.Minute
@@ -69,8 +69,9 @@ func (h *History) Keys() int { return h.keys }
 // Pace has clients wait so long between calls while something disturbs. Play comes after.
 func (h *History) Pace(between time.Duration) { h.pace = between }
 
-// Play has all clients make their calls. As they do, disturb is called on this goroutine, unless it is nil; a
-// client whose call fails then waits until it has returned, so that few outcomes are unknown.
+// Play has all clients make their calls. As they do, disturb is called on this goroutine, unless it is nil. Until it
+// has returned a client waits whose call has failed, so that few outcomes are unknown, or that has made most of its
+// calls, so that some come later.
 func (h *History) Play(disturb func()) {
 	var all sync.WaitGroup
 	for id := range clients {
@@ -175,7 +176,7 @@ func (h *History) play(id int) {
 		if h.begun.Load() < middle { // the disturbance would wait for this client too
 			continue
 		}
-		if err != nil || made >= spared {
+		if err != nil || made >= most {
 			<-h.calm
 		}
 		select {

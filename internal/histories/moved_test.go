@@ -83,19 +83,20 @@ func TestHistoriesAmidFailovers(t *testing.T) {
 		ruclient.ClientOption{InitAddress: sentinel.Addrs(), Sentinel: ruclient.SentinelOption{MasterSet: redistest.MasterName}})
 	p, last := progress{t: t, begun: time.Now()}, *moved/2-1
 	for i := range last + 1 {
+		how := []string{"crash", "wanted"}[i%2]
 		_, managers := s.managers(t, proxy.DefaultTimeout)
 		h := histories.Begin(*seed+uint64(i), managers...)
 		h.Pace(200 * time.Millisecond)
 		takes := begin(t, managers)
 		h.Play(func() {
 			takes.secure(t, sentinel.Primary)
-			h.FailOver(func() { failOver(t, sentinel, i%2 == 0) })
+			h.FailOver(func() { failOver(t, sentinel, how == "crash") })
 			takes.seal()
 			for _, b := range takes.buckets {
 				served(t, b)
 			}
 		})
-		takes.end(t)
+		takes.end(t, how)
 		if err := h.Check(); err != nil {
 			t.Fatal(err)
 		}
@@ -179,14 +180,14 @@ func (x *takes) seal() {
 	x.risky = x.granted.Load() - x.safe + int64(len(x.buckets)) // and the answers that were under way
 }
 
-func (x *takes) end(t *testing.T) {
+func (x *takes) end(t *testing.T, how string) {
 	t.Helper()
 	x.stop.Store(true)
 	x.wg.Wait()
 	left := served(t, x.buckets[0])
 	gone, granted, unknown := plenty-left, x.granted.Load(), x.unknown.Load()
-	fmt.Printf("%d granted and %d unknown, %d gone: %d granted too many, of %d amid the failover\n",
-		granted, unknown, gone, max(granted-gone, 0), x.risky)
+	fmt.Printf("%s: %d granted and %d unknown, %d gone: %d granted too many, of %d amid the failover\n",
+		how, granted, unknown, gone, max(granted-gone, 0), x.risky)
 	if granted-gone > x.risky || gone > granted+unknown {
 		t.Error("more is lost than was at risk, or gone than was taken")
 	}
