@@ -3,6 +3,8 @@ package histories_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,8 +50,8 @@ func TestHistoriesAmidMigrations(t *testing.T) {
 		h := histories.Begin(*seed+uint64(i), managers...)
 		h.Pace(20 * time.Millisecond)
 		h.Play(func() {
-			for key := range h.Keys() {
-				goRound(c, c.Slot(fmt.Sprint(prefix, key)))
+			for n := range 2 * h.Keys() {
+				goRound(c, c.Slot(fmt.Sprint(prefix, n%h.Keys())))
 			}
 		})
 		if err := h.Check(); err != nil {
@@ -57,6 +59,31 @@ func TestHistoriesAmidMigrations(t *testing.T) {
 		}
 		p.add(h.Count(), i == last)
 	}
+	n := redirected(t, c)
+	fmt.Printf("%d calls were redirected\n", n)
+	if n == 0 && last >= 0 {
+		t.Error("no call met a slot on its way: the test shows nothing")
+	}
+}
+
+var redirection = regexp.MustCompile(`errorstat_(?:ASK|MOVED):count=(\d+)`)
+
+// redirected is how many commands a cluster has sent elsewhere.
+func redirected(t *testing.T, c *redistest.Cluster) (sum int) {
+	t.Helper()
+	for _, addr := range c.Addrs() {
+		rdb := goclient.NewClient(&goclient.Options{Addr: addr})
+		info, err := rdb.Info(t.Context(), "errorstats").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = rdb.Close() // closed once
+		for _, found := range redirection.FindAllStringSubmatch(info, -1) {
+			n, _ := strconv.Atoi(found[1]) // digits
+			sum += n
+		}
+	}
+	return sum
 }
 
 // goRound moves a slot from primary to primary, and in the end to where it was.
