@@ -64,9 +64,10 @@ traces: ## Run long random traces against the model (OPS=500000)
 	@$(with_redis) go test ./internal/trace -count=1 -v -timeout=0 -trace.ops=$(or $(OPS),500000)
 
 .PHONY: histories
-histories: ## Check random concurrent histories for linearizability (CALM=500 FAULTS=200)
+histories: ## Check random concurrent histories for linearizability (CALM=500 FAULTS=200 FAILOVERS=30)
 	@$(with_redis) go test ./internal/histories -count=1 -v -timeout=0 \
-		-histories.calm=$(or $(CALM),500) -histories.faults=$(or $(FAULTS),200)
+		-histories.calm=$(or $(CALM),500) -histories.faults=$(or $(FAULTS),200) \
+		-histories.failovers=$(or $(FAILOVERS),30)
 
 .PHONY: faults
 faults: ## Measure what callers see while Redis or the way to it is in trouble, and print it as tables

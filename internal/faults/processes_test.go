@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice/internal/faults"
 	"github.com/sluice-go/sluice/internal/redistest"
+	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
 )
 
@@ -95,7 +96,7 @@ func sum(rivals []*rival) (n int64) {
 // compete starts a rival, and tells whenever there is something new.
 func compete(t *testing.T, with string, told chan<- struct{}, all *sync.WaitGroup) *rival {
 	t.Helper()
-	r := &rival{cmd: exec.Command(os.Args[0], "-test.run=^TestTakingChild$", "-test.timeout=5m")}
+	r := &rival{cmd: exec.Command(os.Args[0])}
 	r.cmd.Env = append(os.Environ(), childVariable+"="+with)
 	in, err := r.cmd.StdinPipe()
 	if err != nil {
@@ -131,30 +132,30 @@ func (r *rival) hear(line string) {
 		r.ready.Store(true)
 	case "granted":
 		r.granted.Add(1)
-	case "PASS": // of the test that it is
 	default:
 		r.fault = line
 	}
 }
 
-// TestTakingChild is such a process.
-func TestTakingChild(t *testing.T) {
-	told := strings.Fields(os.Getenv(childVariable))
-	if len(told) == 0 {
-		t.Skip("runs only in a process of its own")
+// takeAsChild makes this process a rival, whose tests do not run.
+func takeAsChild(with string) error {
+	var addr, prefix string
+	var number int
+	if _, err := fmt.Sscan(with, &addr, &prefix, &number); err != nil {
+		return err
 	}
-	number, err := strconv.Atoi(told[2])
+	c, err := faults.Libraries[number%2].Dial(addr, faults.Settings{})
 	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := faults.Libraries[number%2].Dial(told[0], faults.Settings{})
-	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer c.Close()
-	b := manager(t, c.Backend(redis.WithCompareAndSwap()), told[1]).Bucket("k", plentiful)
-	if _, err := b.Available(t.Context()); err != nil { // connected
-		t.Fatal(err)
+	m, err := proxy.NewManager(c.Backend(redis.WithCompareAndSwap()), proxy.WithKeyPrefix(prefix), proxy.WithTimeout(contended))
+	if err != nil {
+		return err
+	}
+	b := m.Bucket("k", plentiful)
+	if _, err := b.Available(context.Background()); err != nil { // connected
+		return err
 	}
 	fmt.Println("ready")
 	in := bufio.NewScanner(os.Stdin)
@@ -167,9 +168,9 @@ func TestTakingChild(t *testing.T) {
 	for !stop.Load() {
 		ok, err := b.TryConsume(context.Background(), 1)
 		if err != nil || !ok {
-			fmt.Printf("granted %t, %v\n", ok, err)
-			return
+			return fmt.Errorf("granted %t, %v", ok, err)
 		}
 		fmt.Println("granted")
 	}
+	return nil
 }

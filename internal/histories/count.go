@@ -18,6 +18,7 @@ func (h *History) Count() Count {
 			c.Unknown++
 		case op.Input.(call).kind == lost:
 			c.Lost++
+		case op.Input.(call).kind == replaced:
 		default:
 			c.Answered++
 		}

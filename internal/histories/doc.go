@@ -5,6 +5,7 @@
 //
 // A history is a few clients on a few managers, of both client libraries in both modes, who do random operations on
 // one key or several; porcupine searches for the order. An operation whose outcome is unknown may have happened at any
-// time from its call on. Some histories are disturbed on the way; a server that is killed and keeps nothing on disk may
-// forget, then and only then.
+// time from its call on. Some histories are disturbed on the way. Where slots move from server to server nothing may be
+// lost; a server that is killed and keeps nothing on disk may forget, and so may a replica that takes its primary's
+// place, then and only then. How much is granted again because of a failover is counted on a bucket beside.
 package histories

@@ -60,19 +60,45 @@ func TestFaultyStoresAreCaught(t *testing.T) {
 		"updates lost":  proxy.CompareAndSwap(blind{c}, codec.MessagePack{}),
 		"charged twice": resent{goredis.New(c), new(atomic.Int64)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			prefix := redistest.Prefix(t)
-			for n := range uint64(50) {
-				h := histories.Begin(n, manage(t, faulty, prefix+strings.Repeat("x", int(n)), patience))
-				h.Play(nil)
-				if err := h.Check(); err != nil {
-					if !strings.Contains(err.Error(), "no order of these calls") {
-						t.Fatal(err)
-					}
-					return
-				}
-			}
-			t.Error("50 histories look sound")
+		t.Run(name, func(t *testing.T) { isCaught(t, faulty, func(*histories.History) {}) })
+		t.Run(name+" after a failover", func(t *testing.T) {
+			isCaught(t, faulty, func(h *histories.History) { h.FailOver(func() {}) }) // which explains nothing later
 		})
+	}
+}
+
+func isCaught(t *testing.T, faulty proxy.Backend, disturb func(*histories.History)) {
+	t.Helper()
+	prefix := redistest.Prefix(t)
+	for n := range uint64(50) {
+		h := histories.Begin(n, manage(t, faulty, prefix+strings.Repeat("x", int(n)), patience))
+		h.Play(func() { disturb(h) })
+		if err := h.Check(); err != nil {
+			if !strings.Contains(err.Error(), "no order of these calls") {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Error("50 histories look sound")
+}
+
+// A server that forgets is explained by a failover, and by nothing else.
+func TestForgettingIsCaughtUnlessAmidAFailover(t *testing.T) {
+	c := goclient.NewClient(&goclient.Options{Addr: redistest.Start(t).Addr()})
+	defer c.Close()
+	forget := func() {
+		if err := c.FlushAll(t.Context()).Err(); err != nil {
+			t.Error(err)
+		}
+	}
+	isCaught(t, goredis.New(c), func(*histories.History) { forget() })
+	prefix := redistest.Prefix(t)
+	for n := range uint64(20) {
+		h := histories.Begin(n, manage(t, goredis.New(c), prefix+strings.Repeat("x", int(n)), patience))
+		h.Play(func() { h.FailOver(forget) })
+		if err := h.Check(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

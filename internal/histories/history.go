@@ -24,6 +24,9 @@ const (
 	doubts  = 4  // unknown outcomes after which a client stops
 )
 
+// most is how many calls clients make before what disturbs is over: the others show what came of it.
+const most = calls * 3 / 5
+
 // undecided is how long porcupine may search for an order. It takes milliseconds as a rule.
 const undecided = 2 * time.Minute
 
@@ -33,6 +36,7 @@ type History struct {
 	seed     uint64
 	keys     int
 	managers []*proxy.Manager
+	pace     time.Duration
 
 	epoch   time.Time
 	begun   atomic.Int64  // calls
@@ -41,8 +45,9 @@ type History struct {
 	calm    chan struct{} // closed when what disturbs is over
 	mu      sync.Mutex
 	history []porcupine.Operation
-	failed  int   // calls that did nothing
-	fault   error // one that no disturbance explains
+	doubt   []span // failovers
+	failed  int    // calls that did nothing
+	fault   error  // one that no disturbance explains
 }
 
 // Begin prepares a history over managers on the same store under a prefix of their own, which clients use in turn. The
@@ -58,8 +63,15 @@ func Begin(seed uint64, managers ...*proxy.Manager) *History {
 // Seed is the history's seed.
 func (h *History) Seed() uint64 { return h.seed }
 
-// Play has all clients make their calls. As they do, disturb is called on this goroutine, unless it is nil; a
-// client whose call fails then waits until it has returned, so that few outcomes are unknown.
+// Keys is how many keys there are. They are the numbers from 0 on.
+func (h *History) Keys() int { return h.keys }
+
+// Pace has clients wait so long between calls while something disturbs. Play comes after.
+func (h *History) Pace(between time.Duration) { h.pace = between }
+
+// Play has all clients make their calls. As they do, disturb is called on this goroutine, unless it is nil. Until it
+// has returned a client waits whose call has failed, so that few outcomes are unknown, or that has made most of its
+// calls, so that some come later.
 func (h *History) Play(disturb func()) {
 	var all sync.WaitGroup
 	for id := range clients {
@@ -86,12 +98,40 @@ func (h *History) Lose(f func()) {
 	}
 }
 
+// span is a time.
+type span struct{ from, to int64 }
+
+// FailOver notes that another server took the place of the one there was while f ran, and that it may lack what was
+// done last. No answer of that time counts, for two servers may have given them at once; from then on a bucket holds
+// what it is first seen to hold.
+func (h *History) FailOver(f func()) {
+	from := h.now()
+	f()
+	s := span{from, h.now()}
+	h.doubt = append(h.doubt, s)
+	for key := range h.keys {
+		h.note(clients, call{key: key, kind: replaced}, answer{}, s.from, s.to)
+	}
+}
+
+// doubtful is the history without the answers that do not count: any order may explain those calls.
+func (h *History) doubtful() []porcupine.Operation {
+	ops := slices.Clone(h.history)
+	for i := range ops {
+		op := &ops[i]
+		if slices.ContainsFunc(h.doubt, func(s span) bool { return op.Call <= s.to && op.Return >= s.from }) {
+			op.Output = answer{unknown: true}
+		}
+	}
+	return ops
+}
+
 // Check tells how the history cannot be, or nil if it can.
 func (h *History) Check() error {
 	if h.fault != nil {
 		return h.fault
 	}
-	switch porcupine.CheckOperationsTimeout(model, h.history, undecided) {
+	switch porcupine.CheckOperationsTimeout(model, h.doubtful(), undecided) {
 	case porcupine.Ok:
 		return nil
 	case porcupine.Illegal:
@@ -127,15 +167,21 @@ func (h *History) play(id int) {
 		switch {
 		case err == nil:
 			h.note(id, asked, told, from, h.now())
-			continue
 		case errors.Is(err, proxy.ErrOutcomeUnknown):
 			h.note(id, asked, answer{unknown: true}, from, math.MaxInt64)
 			unknown++
 		default:
 			h.fail(err)
 		}
-		if h.begun.Load() >= middle { // or else the disturbance would wait for this client too
+		if h.begun.Load() < middle { // the disturbance would wait for this client too
+			continue
+		}
+		if err != nil || made >= most {
 			<-h.calm
+		}
+		select {
+		case <-h.calm:
+		case <-time.After(h.pace):
 		}
 	}
 }

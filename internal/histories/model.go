@@ -2,6 +2,7 @@ package histories
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -21,8 +22,14 @@ const (
 
 var limit = bucket.MustConfiguration(bandwidth.Must(bandwidth.New(capacity, bandwidth.Greedy(1, perToken))))
 
-// lost is the kind of the event that a server forgets a bucket.
-const lost bucket.Kind = 0
+// Kinds of events: a server forgets a bucket, or another one takes its place.
+const (
+	lost     bucket.Kind = 0
+	replaced bucket.Kind = 255
+)
+
+// untold are the tokens of a bucket that may hold any number.
+const untold = math.MinInt64
 
 // call is what a client asks of a bucket.
 type call struct {
@@ -45,8 +52,11 @@ var model = porcupine.Model{
 	Partition: byKey,
 	Init:      func() any { return int64(capacity) },
 	Step: func(state, input, output any) (bool, any) {
-		want, next := step(state.(int64), input.(call))
-		got := output.(answer)
+		tokens, asked, got := state.(int64), input.(call), output.(answer)
+		if tokens == untold {
+			return learn(asked, got)
+		}
+		want, next := step(tokens, asked)
 		return got.unknown || got == want, next
 	},
 	DescribeOperation: func(input, output any) string { return describe(input.(call), output.(answer)) },
@@ -86,9 +96,30 @@ func step(tokens int64, c call) (answer, int64) {
 		return answer{existed: tokens != capacity}, capacity
 	case bucket.OpReset, lost:
 		return answer{}, capacity
+	case replaced:
+		return answer{}, int64(untold)
 	default:
 		panic(fmt.Sprintf("no model of %v", c.kind))
 	}
+}
+
+// learn finds out what a bucket holds after a call, by the answer, where nobody knew before.
+func learn(c call, a answer) (bool, any) {
+	switch c.kind {
+	case bucket.OpReset, bucket.OpRemove, lost:
+		return true, int64(capacity)
+	case bucket.OpAdd:
+		if !a.unknown {
+			return a.left <= capacity, a.left
+		}
+	case bucket.OpRefund, replaced:
+	default:
+		if refused := c.kind == bucket.OpReserve && !a.consumed; !a.unknown && !refused {
+			want, next := step(a.left+a.taken, c)
+			return want == a && a.left <= capacity, next
+		}
+	}
+	return true, int64(untold)
 }
 
 // byKey splits a history: buckets have nothing to do with each other.
@@ -107,6 +138,8 @@ func describe(c call, a answer) string {
 	switch {
 	case c.kind == lost:
 		return "lost"
+	case c.kind == replaced:
+		return "replaced"
 	case a.unknown:
 		return fmt.Sprintf("%v %d: unknown", c.kind, c.n)
 	default:

@@ -18,13 +18,14 @@ import (
 var (
 	calm      = flag.Int("histories.calm", 25, "histories that nothing disturbs")
 	disturbed = flag.Int("histories.faults", 10, "histories with a fault, of each kind in turn")
+	moved     = flag.Int("histories.failovers", 2, "histories amid a migration of slots and amid a failover, in turn")
 	seed      = flag.Uint64("histories.seed", 1, "seed of the first history; the next has the next number")
 )
 
 // patience is longer than any call of a sound server takes, on a busy machine too.
 const patience = 30 * time.Second
 
-// service is the four ways to use one server, all of them on the same buckets.
+// service is the four ways to use one store, all of them on the same buckets.
 type service struct {
 	clients  []*faults.Client
 	prefixes atomic.Int64
@@ -33,16 +34,16 @@ type service struct {
 
 func serve(t *testing.T, addr string) *service {
 	t.Helper()
-	s := &service{prefix: redistest.Prefix(t)}
+	var clients []*faults.Client
 	for _, library := range faults.Libraries {
 		c, err := library.Dial(addr, faults.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
-		s.clients = append(s.clients, c)
+		clients = append(clients, c)
 	}
-	return s
+	return &service{prefix: redistest.Prefix(t), clients: clients}
 }
 
 // history begins one on new keys. Every other pair of seeds goes without coalescing.
@@ -52,14 +53,20 @@ func (s *service) history(t *testing.T, seed uint64, timeout time.Duration) *his
 	if seed/2%2 == 1 {
 		options = append(options, redis.WithoutCoalescing())
 	}
-	prefix := fmt.Sprint(s.prefix, s.prefixes.Add(1), ":")
-	var managers []*proxy.Manager
+	_, managers := s.managers(t, timeout, options...)
+	return histories.Begin(seed, managers...)
+}
+
+// managers are one on each client in each mode, for new keys under a prefix.
+func (s *service) managers(t *testing.T, timeout time.Duration, options ...redis.Option) (prefix string, managers []*proxy.Manager) {
+	t.Helper()
+	prefix = fmt.Sprint(s.prefix, s.prefixes.Add(1), ":")
 	for _, c := range s.clients {
 		managers = append(managers,
 			manage(t, c.Backend(options...), prefix, timeout),
 			manage(t, c.Backend(append(options, redis.WithCompareAndSwap())...), prefix, timeout))
 	}
-	return histories.Begin(seed, managers...)
+	return prefix, managers
 }
 
 func manage(t *testing.T, b proxy.Backend, prefix string, timeout time.Duration) *proxy.Manager {

@@ -50,4 +50,15 @@ func TestSentinel(t *testing.T) {
 	s.AwaitFailover()
 	expect(t, s.Replica.Addr(), "GET k", "$1")
 	expect(t, s.Replica.Addr(), "SET k v", "+OK")
+
+	first := s.Primary
+	s.Rejoin()
+	if s.Replica != first {
+		t.Error("the old primary is not the replica")
+	}
+	expect(t, first.Addr(), "GET k", "$1")
+	s.Primary.Kill()
+	s.Rejoin()
+	expect(t, first.Addr(), "SET k v", "+OK")
+	expect(t, s.Replica.Addr(), "SET k v", "-READONLY You can't write against a read only replica.")
 }

@@ -30,7 +30,7 @@ func TestC08NoKeyIsLeftWithoutExpiry(t *testing.T) {
 	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
 		direct, prefix := shared(t)
 		cut := &chance{random: rand.New(rand.NewPCG(1, 8)), share: 0.03}
-		url := through(t, redistest.URL(t), meddler{request: cut.spares, reply: cut.spares})
+		url := through(t, redistest.URL(t), func() meddler { return meddler{request: cut.spares, reply: cut.spares} })
 		m := on.manager(t, connect(t, url), prefix, mode)
 		limit := perHour(t, 10)
 

@@ -68,12 +68,14 @@ func TestC36SwapAgainstAChangedKey(t *testing.T) {
 			take(t, other, 2, true)
 
 			var calls atomic.Int64
-			url := through(t, redistest.URL(t), meddler{request: func(b []byte) bool {
-				if bytes.Contains(b, []byte("\r\nevalsha")) && calls.Add(1) == 2 {
-					tt.meanwhile(t, direct, prefix+"k", other)
-				}
-				return true
-			}})
+			url := through(t, redistest.URL(t), func() meddler {
+				return meddler{request: func(b []byte) bool {
+					if bytes.Contains(b, []byte("\r\nevalsha")) && calls.Add(1) == 2 {
+						tt.meanwhile(t, direct, prefix+"k", other)
+					}
+					return true
+				}}
+			})
 			b := onClient(t, connect(t, url), prefix, redis.WithCompareAndSwap()).Bucket("k", limit)
 			p := take(t, b, 1, tt.left > 0)
 			if p.RemainingTokens != tt.left {

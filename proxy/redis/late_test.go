@@ -2,12 +2,18 @@ package redis_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
 
-	client "github.com/redis/go-redis/v9"
+	goclient "github.com/redis/go-redis/v9"
+	ruclient "github.com/redis/rueidis"
 
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/internal/redistest"
@@ -19,145 +25,197 @@ import (
 type late struct {
 	mu    sync.Mutex
 	until int // the calls until the one to be late; 0: none
-	by    time.Duration
 	calls int
-	due   time.Duration // of the next reply
+	held  chan struct{} // closed when the reply may come
 }
 
-// delay makes the reply to the n-th call from now late.
-func (l *late) delay(n int, by time.Duration) {
+// hold makes the reply to the n-th call from now wait until it is released, or the test has ended.
+func (l *late) hold(t testing.TB, n int) (release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.until, l.by, l.calls = n, by, 0
+	held := make(chan struct{})
+	l.until, l.calls, l.held = n, 0, held
+	release = sync.OnceFunc(func() { close(held) })
+	t.Cleanup(release)
+	return release
 }
 
-// sent is how many script calls went to the server since delay.
-func (l *late) sent() int {
+// sent is how many script calls went to the server since hold, and whether the one to be late was among them.
+func (l *late) sent() (calls int, reached bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.calls
+	return l.calls, l.until == 0
 }
 
+// next counts script calls in a request, and tells what the reply must wait for, if anything.
+func (l *late) next(request []byte) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := bytes.Count(bytes.ToLower(request), []byte("\r\neval")) // also evalsha
+	l.calls += n
+	if l.until == 0 || n == 0 {
+		return nil
+	}
+	if l.until = max(l.until-n, 0); l.until > 0 {
+		return nil
+	}
+	return l.held
+}
+
+// meddler is for one connection: another one may have a reply of its own on the way, which is not held back.
 func (l *late) meddler() meddler {
+	due := make(chan (<-chan struct{}), 1)
 	return meddler{
 		request: func(b []byte) bool {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			n := bytes.Count(bytes.ToLower(b), []byte("\r\neval")) // also evalsha
-			l.calls += n
-			if l.until > 0 && n > 0 {
-				if l.until -= n; l.until <= 0 {
-					l.until, l.due = 0, l.by
-				}
+			if held := l.next(b); held != nil {
+				due <- held
 			}
 			return true
 		},
 		reply: func([]byte) bool {
-			l.mu.Lock()
-			due := l.due
-			l.due = 0
-			l.mu.Unlock()
-			time.Sleep(due)
+			select {
+			case held := <-due:
+				select {
+				case <-held:
+				case <-time.After(patience): // nobody gives up
+				}
+			default:
+			}
 			return true
 		},
 	}
 }
 
-// socketTimeout is the client's, far above what a sound reply takes on a busy
-// machine.
-const socketTimeout = 400 * time.Millisecond
+// How long clients wait for a reply, and how late it is then. A call that a busy machine has not let come so far is
+// made again.
+const (
+	socketTimeout = 100 * time.Millisecond
+	lateness      = 300 * time.Millisecond
+)
 
-// go-redis by itself would send a call again whose reply is late.
+// lateWays are clients that reach a server, or a cluster of one, through a link, with a short socket timeout and
+// otherwise as they come.
+func lateWays(t testing.TB, link string, cluster bool) []way {
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) { // whatever address the cluster tells
+		return new(net.Dialer).DialContext(ctx, network, u.Host)
+	}
+	var rdb goclient.UniversalClient = goclient.NewClient(&goclient.Options{Addr: u.Host, ReadTimeout: socketTimeout})
+	options := ruclient.ClientOption{InitAddress: []string{u.Host}, ConnWriteTimeout: socketTimeout}
+	if cluster {
+		rdb = goclient.NewClusterClient(&goclient.ClusterOptions{Addrs: []string{u.Host}, ReadTimeout: socketTimeout, Dialer: dial})
+		options.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return dial(ctx, "tcp", addr)
+		}
+	}
+	within(t, func() error { // a machine may be too busy to greet in time
+		c, err := ruclient.NewClient(options)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	})
+	return []way{throughGoRedis(t, "go-redis", rdb), throughRueidis(t, "rueidis", options)}
+}
+
+// Clients by themselves would send a call again whose reply is late.
 func TestLateReplyIsChargedOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
-	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
-		direct, prefix := shared(t)
-		late := new(late)
-		rdb := connect(t, through(t, redistest.URL(t), late.meddler()), func(o *client.Options) {
-			o.ReadTimeout = socketTimeout
-		})
-		writes := 1 // the script call that writes
-		if mode != nil {
-			writes = 2
-		}
-		limit := perHour(t, 10)
-		b := on(t, rdb, mode)
-		charges := func(keys int) (cs []proxy.Charge) {
-			for i := range keys {
-				cs = append(cs, proxy.Charge{
-					Key:     fmt.Sprintf("%s%d", prefix, i),
-					Request: bucket.Request{Config: limit, Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: 1}},
-				})
-			}
-			return cs
-		}
-		for _, d := range decide(t, b, charges(3)...) {
-			if d.Err != nil {
-				t.Fatal(d.Err)
-			}
-		}
-		plain := on.manager(t, direct, prefix, mode)
-		gone := func(key int) int64 {
-			p, err := plain.Bucket(fmt.Sprint(key), limit).Estimate(t.Context(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return 9 - p.RemainingTokens
-		}
+	t.Run("server", func(t *testing.T) { lateReplyIsChargedOnce(t, redistest.Start(t), false) })
+	t.Run("cluster", func(t *testing.T) { lateReplyIsChargedOnce(t, redistest.StartCluster(t, 1).Primaries[0], true) })
+}
 
-		t.Run("single", func(t *testing.T) {
-			late.delay(writes, 2*socketTimeout)
-			d := decide(t, b, charges(1)...)[0]
-			wantStoreError(t, d.Err, proxy.ErrOutcomeUnknown, prefix+"0")
-			time.Sleep(2 * socketTimeout) // for anything sent again
-			if n := gone(0); n > 1 {
-				t.Errorf("%d tokens are gone, want 1", n)
-			}
-			if n := late.sent(); n != writes {
-				t.Errorf("%d calls were sent, want %d", n, writes)
-			}
-		})
-		t.Run("batch", func(t *testing.T) {
-			was := []int64{gone(0), gone(1), gone(2)}
-			late.delay(writes, 2*socketTimeout)
-			ds := decide(t, b, charges(3)...)
-			time.Sleep(2 * socketTimeout)
-			for i, d := range ds {
-				n := gone(i) - was[i]
-				switch {
-				case mode == nil || i == 0: // one trip for all
-					wantStoreError(t, d.Err, proxy.ErrOutcomeUnknown, prefix+fmt.Sprint(i))
-					if n > 1 {
-						t.Errorf("key %d: %d tokens are gone, want 1 at most", i, n)
-					}
-				case d.Err != nil || n != 1:
-					t.Errorf("key %d: %d tokens are gone, %v; want one", i, n, d.Err)
-				}
-			}
-		})
+func lateReplyIsChargedOnce(t *testing.T, server *redistest.Server, cluster bool) {
+	late := new(late)
+	ways := lateWays(t, through(t, server.URL(), late.meddler), cluster)
+	inEachWay(t, ways, func(t *testing.T, w way, mode redis.Option) {
+		s := &lateTakes{late: late, on: w.backend(mode), prefix: redistest.Prefix(t), limit: perHour(t, 1000), writes: 1}
+		if mode != nil {
+			s.writes = 2
+		}
+		s.plain = onClient(t, connect(t, server.URL()), s.prefix, nil)
+		within(t, func() error { return errors.Join(s.take(t, "0", "1", "2")...) }) // connected
+		t.Run("single", func(t *testing.T) { s.try(t, "0") })
+		t.Run("batch", func(t *testing.T) { s.try(t, "0", "1", "2") })
 	})
+}
+
+// lateTakes are takes of a token of some keys, of which one is late.
+type lateTakes struct {
+	late   *late
+	on     proxy.Backend
+	plain  *proxy.Manager // not late
+	prefix string
+	limit  bucket.Configuration
+	writes int // the script call that writes
+}
+
+func (s *lateTakes) take(t *testing.T, keys ...string) (errs []error) {
+	for _, d := range batch(t, s.on, s.prefix, keys, s.limit) {
+		errs = append(errs, d.Err)
+	}
+	return errs
+}
+
+func (s *lateTakes) left(t *testing.T, keys ...string) (left []int64) {
+	for _, key := range keys {
+		n, err := s.plain.Bucket(key, s.limit).Available(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, n)
+	}
+	return left
+}
+
+func (s *lateTakes) try(t *testing.T, keys ...string) {
+	var was []int64
+	var errs []error
+	within(t, func() error {
+		was = s.left(t, keys...)
+		release := s.late.hold(t, s.writes)
+		begun := time.Now()
+		errs = s.take(t, keys...)
+		time.Sleep(time.Until(begun.Add(socketTimeout + lateness)))
+		release()
+		if _, reached := s.late.sent(); !reached {
+			return fmt.Errorf("no call was late: %w", errors.Join(errs...))
+		}
+		return nil
+	})
+	time.Sleep(lateness) // for anything sent again
+	for i, now := range s.left(t, keys...) {
+		gone := was[i] - now
+		switch {
+		case gone > 1, errs[i] == nil && gone != 1:
+			t.Errorf("key %s: %d tokens are gone, %v", keys[i], gone, errs[i])
+		case s.writes == 1 || i == 0: // one trip for all
+			wantStoreError(t, errs[i], proxy.ErrOutcomeUnknown, s.prefix+keys[i])
+		case errs[i] != nil: // a busy machine
+			wantStoreError(t, errs[i], proxy.ErrUnavailable, s.prefix+keys[i])
+		}
+	}
+	if n, _ := s.late.sent(); len(keys) == 1 && n != s.writes {
+		t.Errorf("%d calls were sent, want %d", n, s.writes)
+	}
 }
 
 // A load whose answer is late did nothing, so that the caller knows the outcome.
 func TestLateLoadIsNotUnknown(t *testing.T) {
-	for _, l := range libraries {
-		t.Run(l.name, func(t *testing.T) {
-			t.Parallel() // it mostly waits
-			lateLoadIsNotUnknown(t, l.on)
+	t.Parallel() // it mostly waits
+	late := new(late)
+	for _, w := range lateWays(t, through(t, redistest.URL(t), late.meddler), false) {
+		t.Run(w.name, func(t *testing.T) {
+			prefix := redistest.Prefix(t)
+			b := manage(t, w.backend(redis.WithCompareAndSwap()), prefix).Bucket("k", perHour(t, 10))
+			within(t, func() error { _, err := b.Available(t.Context()); return err }) // connected
+			late.hold(t, 1)
+			_, err := b.Consume(t.Context(), 1)
+			wantStoreError(t, err, proxy.ErrUnavailable, prefix+"k")
+			wantAvailable(t, manage(t, onGoRedis(t, connect(t, redistest.URL(t))), prefix).Bucket("k", perHour(t, 10)), 10)
 		})
 	}
-}
-
-func lateLoadIsNotUnknown(t *testing.T, on library) {
-	_, prefix := shared(t)
-	late := new(late)
-	rdb := connect(t, through(t, redistest.URL(t), late.meddler()), func(o *client.Options) {
-		o.ReadTimeout = socketTimeout
-	})
-	b := on.manager(t, rdb, prefix, redis.WithCompareAndSwap()).Bucket("k", perHour(t, 10))
-	take(t, b, 1, true)
-	late.delay(1, 2*socketTimeout)
-	_, err := b.Consume(t.Context(), 1)
-	wantStoreError(t, err, proxy.ErrUnavailable, prefix+"k")
-	wantAvailable(t, b, 9)
 }

@@ -17,6 +17,7 @@ import (
 // Calls that are given up go on for one socket timeout, and are then gone, though
 // the server is silent still.
 func TestAbandonedCallsEnd(t *testing.T) {
+	const socketTimeout = 400 * time.Millisecond // longer than five callers wait
 	server := redistest.Start(t)
 	rdb := connect(t, server.URL(), func(o *client.Options) {
 		o.ReadTimeout = socketTimeout

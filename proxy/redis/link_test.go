@@ -12,7 +12,7 @@ import (
 type link struct {
 	addr    string
 	server  string
-	meddler meddler
+	meddler func() meddler
 	wg      sync.WaitGroup
 
 	mu     sync.Mutex
@@ -20,15 +20,15 @@ type link struct {
 	conns  map[net.Conn]struct{}
 }
 
-// meddler is called before bytes go on, from several goroutines, and may wait
-// there. A false result cuts the connection instead. Small commands and replies
+// meddler is called before bytes of one connection go on, by a goroutine in each
+// direction, and may wait there. A false result cuts the connection instead. Small commands and replies
 // come in one piece.
 type meddler struct {
 	request, reply func(b []byte) bool
 }
 
-// through returns the URL of a link to a server.
-func through(t testing.TB, server string, m meddler) string {
+// through returns the URL of a link to a server, with a meddler for each connection.
+func through(t testing.TB, server string, m func() meddler) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,9 +66,10 @@ func (l *link) join(down net.Conn) {
 	if !l.add(up, down) {
 		return
 	}
+	m := l.meddler()
 	var both sync.WaitGroup
-	both.Go(func() { pass(up, down, l.meddler.request) })
-	both.Go(func() { pass(down, up, l.meddler.reply) })
+	both.Go(func() { pass(up, down, m.request) })
+	both.Go(func() { pass(down, up, m.reply) })
 	both.Wait()
 }
 

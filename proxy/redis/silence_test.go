@@ -164,12 +164,12 @@ func TestSilentSwapIsUnknown(t *testing.T) {
 func silentSwapIsUnknown(t *testing.T, on library) {
 	direct, prefix := shared(t)
 	late := new(late)
-	rdb := connect(t, through(t, redistest.URL(t), late.meddler()))
+	rdb := connect(t, through(t, redistest.URL(t), late.meddler))
 	m := on.manager(t, rdb, prefix, redis.WithCompareAndSwap())
 	b := m.Bucket("k", perHour(t, 10))
 	take(t, b, 1, true)
 
-	late.delay(2, inTime)
+	late.hold(t, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), patienceOfCaller)
 	defer cancel()
 	begun := time.Now()

@@ -1,13 +1,10 @@
 package rueidis_test
 
 import (
-	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,52 +137,4 @@ func TestRedirectionsAreFollowed(t *testing.T) {
 			}
 		}
 	}
-}
-
-// A cluster client too sends no take again whose reply comes after its timeout.
-func TestLateReplyInAClusterIsChargedOnce(t *testing.T) {
-	const timeout = 100 * time.Millisecond
-	one := startCluster(t, 1)[0]
-	var late atomic.Bool
-	c := connect(t, one.URL(), func(o *client.ClientOption) {
-		o.ConnWriteTimeout = timeout
-		o.Dialer.KeepAlive = time.Minute // no pings
-		o.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			conn, err := d.DialContext(ctx, "tcp", addr)
-			return &slow{conn, &late, 3 * timeout}, err
-		}
-	})
-	b := rueidis.New(c)
-	for _, keys := range [][]string{{"single"}, {"x", "y", "z"}} {
-		for ready := takes("a"); ; { // connected
-			if b.Do(t.Context(), ready); ready[0].Err == nil {
-				break
-			}
-			ready[0].Err = nil
-		}
-		late.Store(true)
-		ds := takes(keys...)
-		b.Do(t.Context(), ds)
-		for i, d := range ds {
-			wantUnknown(t, d.Err)
-			n, err := manage(t, one.plain, nil).Bucket(keys[i], hourly).Available(t.Context())
-			if err != nil || n < int64(10-i-1) {
-				t.Errorf("key %s: %d left, %v; want one take of %d at most", keys[i], n, err, i+1)
-			}
-		}
-	}
-}
-
-// slow is a connection on which the next read is late.
-type slow struct {
-	net.Conn
-	late *atomic.Bool
-	by   time.Duration
-}
-
-func (c *slow) Read(b []byte) (int, error) {
-	if c.late.CompareAndSwap(true, false) {
-		time.Sleep(c.by)
-	}
-	return c.Conn.Read(b)
 }
