@@ -88,10 +88,7 @@ func redirected(t *testing.T, c *redistest.Cluster) (sum int) {
 
 // goRound moves a slot from primary to primary, and in the end to where it was.
 func goRound(c *redistest.Cluster, slot int) {
-	n, owner := len(c.Primaries), 0
-	for slot >= (owner+1)*redistest.Slots/n {
-		owner++
-	}
+	n, owner := len(c.Primaries), c.Owner(slot)
 	for i := range n {
 		c.MoveSlot(slot, c.Primaries[(owner+i)%n], c.Primaries[(owner+i+1)%n])
 	}

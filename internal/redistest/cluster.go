@@ -94,6 +94,15 @@ func (c *Cluster) nodes() []*Server {
 	return slices.Concat(c.Primaries, c.Replicas)
 }
 
+// Owner returns the index of the primary that a slot belonged to at the start.
+func (c *Cluster) Owner(slot int) int {
+	owner := 0
+	for slot >= (owner+1)*Slots/len(c.Primaries) {
+		owner++
+	}
+	return owner
+}
+
 // Slot returns the slot of a key.
 func (c *Cluster) Slot(key string) int {
 	c.t.Helper()

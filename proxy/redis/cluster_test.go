@@ -136,7 +136,7 @@ func clockIsTheOwners(t *testing.T, c *redistest.Cluster, ways []way) {
 		prefix := redistest.Prefix(t)
 		b := manage(t, w.backend(mode), prefix).Bucket("k", perHour(t, takes))
 		take(t, b, 0, true) // connected
-		owner := c.Slot(prefix+"k") * len(c.Primaries) / redistest.Slots
+		owner := c.Owner(c.Slot(prefix + "k"))
 		for _, s := range c.Primaries {
 			commandCalls(t, connect(t, s.URL()))
 		}

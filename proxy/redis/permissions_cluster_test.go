@@ -26,7 +26,7 @@ func TestC75NeededCommandsInACluster(t *testing.T) {
 		m := manage(t, w.backend(mode), prefix)
 		exercise(t, m)
 		slot := c.Slot(prefix + "moves")
-		from := slot * len(c.Primaries) / redistest.Slots
+		from := c.Owner(slot)
 		c.BeginMove(slot, c.Primaries[from], c.Primaries[(from+1)%len(c.Primaries)])
 		take(t, m.Bucket("moves", perHour(t, 10)), 1, true) // by ASKING
 	})
