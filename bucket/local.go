@@ -17,12 +17,15 @@ import (
 // contexts nor errors on its own methods; [Local.Bucket] is the same bucket as
 // the interface that remote ones share.
 type Local struct {
+	word     word
 	clock    func() int64
+	forward  bool // the clock never goes back
 	waiters  Waiters
 	listener Listener
-	err      error // a bad option, told by Bucket's methods
+	err      error         // a bad option, told by Bucket's methods
+	worded   Configuration // that the word is made for; zero: it is not in use
 	mu       sync.Mutex
-	entry    Entry
+	entry    Entry // under the lock; its state is in the word unless that is elsewhere
 }
 
 // LocalOption changes what [New] makes.
@@ -34,7 +37,18 @@ type LocalOption func(*Local)
 func WithClock(now func() time.Time) LocalOption {
 	return func(l *Local) {
 		if now != nil {
-			l.clock = func() int64 { return nanos(now()) }
+			l.clock, l.forward = func() int64 { return nanos(now()) }, false
+		}
+	}
+}
+
+// WithMonotonicClock replaces the clock of a local bucket by one that counts
+// nanoseconds from any instant and never goes back. Then the bucket is as fast as
+// on its own clock. A nil clock is the default one.
+func WithMonotonicClock(now func() int64) LocalOption {
+	return func(l *Local) {
+		if now != nil {
+			l.clock, l.forward = now, true
 		}
 	}
 }
@@ -54,13 +68,19 @@ func WithListener(h Listener) LocalOption {
 // New returns a bucket of the configuration, as it is created. With the zero
 // Configuration the bucket refuses everything.
 func New(c Configuration, opts ...LocalOption) *Local {
-	l := &Local{clock: monotonic(time.Now())}
+	l := &Local{clock: monotonic(time.Now()), forward: true}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(l)
 		}
 	}
 	l.create(c, l.clock())
+	// A listener is told of each token, and an error to everybody; by the word,
+	// nobody is.
+	if l.forward && l.listener == nil && l.err == nil && l.word.use(c, l.clock) {
+		l.worded = c
+		l.release()
+	}
 	return l
 }
 
@@ -85,6 +105,9 @@ func nanos(t time.Time) int64 {
 // TryConsume takes n tokens, all or none, and tells whether it did. A negative
 // n takes nothing and is false; for 0 it tells whether a token is there.
 func (l *Local) TryConsume(n int64) bool {
+	if taken, decided := l.word.take(n); decided {
+		return taken
+	}
 	return l.Consume(n).Consumed
 }
 
@@ -180,7 +203,8 @@ func (l *Local) try(op Operation, declared Configuration) (Result, error) {
 	if declared.IsZero() {
 		return Result{}, &ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
 	}
-	now := l.clock()
+	now := l.word.hold(&l.entry.State, l.clock)
+	defer l.release()
 	if op.Kind == OpReplace && (config.Stateless() || declared.Stateless()) {
 		l.create(declared, now)
 		return Result{Replaced: true}, nil
@@ -197,6 +221,14 @@ func (l *Local) create(c Configuration, now int64) {
 	l.entry = Entry{Config: c}
 	if c.Len() > 0 {
 		l.entry.State = born(c.rates(Nanosecond), now)
+	}
+}
+
+// release puts the state back into the word, which is made for the configuration
+// that the bucket was created with.
+func (l *Local) release() {
+	if l.entry.Config == l.worded {
+		l.word.release(&l.entry.State)
 	}
 }
 

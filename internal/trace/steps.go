@@ -283,6 +283,9 @@ func (a *author) back() {
 
 // move changes the clock by so many ticks, as far as it goes.
 func (a *author) move(ticks int64) {
+	if a.subject.Forward {
+		ticks = max(ticks, 0)
+	}
 	a.now = a.within(plus(a.now, ticks))
 	if a.invisible {
 		a.now = max(a.now, plus(a.latest, -a.start.Lead))

@@ -40,6 +40,8 @@ type Subject struct {
 	// Local says that a bucket is made together with its target, under the one
 	// configuration that it will ever have, and lasts for ever.
 	Local bool
+	// Forward says that its clock never goes back.
+	Forward bool
 	// Leads are the greatest skews to try, in ticks, one for each trace; none
 	// is the same as 0.
 	Leads []int64
