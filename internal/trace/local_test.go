@@ -58,7 +58,7 @@ type direct struct {
 func (d direct) Consume(_ context.Context, n int64) (bucket.Probe, error) {
 	before := d.l.Available()
 	if !d.l.TryConsume(n) {
-		return d.l.Estimate(n), nil // a refusal has changed nothing
+		return d.refused(n)
 	}
 	p := d.l.Inspect().Probe
 	p.Consumed, p.Tokens = true, n
@@ -68,12 +68,21 @@ func (d direct) Consume(_ context.Context, n int64) (bucket.Probe, error) {
 	return p, nil
 }
 
+// refused is what Consume would have told: a refusal has changed nothing.
+func (d direct) refused(n int64) (bucket.Probe, error) {
+	p := d.l.Estimate(n)
+	if p.Consumed {
+		return p, fmt.Errorf("refused %d, which are there", n)
+	}
+	return p, nil
+}
+
 // blind is direct without a look before it takes: a look would leave the word fresh.
 type blind struct{ direct }
 
 func (b blind) Consume(_ context.Context, n int64) (bucket.Probe, error) {
 	if !b.l.TryConsume(n) {
-		return b.l.Estimate(n), nil
+		return b.refused(n)
 	}
 	p := b.l.Inspect().Probe
 	p.Consumed, p.Tokens = true, n
