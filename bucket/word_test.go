@@ -1,0 +1,152 @@
+package bucket_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/sluice-go/sluice/bucket"
+)
+
+// call is one on a local bucket whose clock stands still.
+type call struct {
+	kind bucket.Kind
+	n    int64
+}
+
+const held = 10 // tokens, at first and at most
+
+var tokens = porcupine.Model{
+	Init: func() any { return int64(held) },
+	Step: func(state, input, output any) (bool, any) {
+		there, in, out := state.(int64), input.(call), output.(int64)
+		switch in.kind {
+		case bucket.OpConsume:
+			if there < in.n {
+				return out == 0, there
+			}
+			return out == 1, there - in.n
+		case bucket.OpForce:
+			return true, there - in.n
+		case bucket.OpAdd:
+			if there < held {
+				there = min(there+in.n, held)
+			}
+			return out == there, there
+		case bucket.OpForceAdd:
+			return out == there+in.n, there + in.n
+		case bucket.OpReset:
+			return true, int64(held)
+		default:
+			return out == there, there
+		}
+	},
+}
+
+func do(l *bucket.Local, c call) int64 {
+	switch c.kind {
+	case bucket.OpConsume:
+		if l.TryConsume(c.n) {
+			return 1
+		}
+		return 0
+	case bucket.OpForce:
+		l.Force(c.n)
+	case bucket.OpAdd:
+		return l.Add(c.n)
+	case bucket.OpForceAdd:
+		return l.ForceAdd(c.n)
+	case bucket.OpReset:
+		l.Reset()
+	default:
+		return l.Available()
+	}
+	return 0
+}
+
+// Takes by the word and everything else by the lock, at the same time, are as one
+// after another: also where credit moves the state out of the word and back.
+func TestLocalIsLinearizable(t *testing.T) {
+	kinds := []bucket.Kind{
+		bucket.OpConsume, bucket.OpConsume, bucket.OpConsume, bucket.OpConsume, bucket.OpInspect,
+		bucket.OpForce, bucket.OpAdd, bucket.OpForceAdd, bucket.OpReset,
+	}
+	for seed := range uint64(300) {
+		l := bucket.New(bucket.MustConfiguration(greedy(held, 1, time.Hour)), bucket.WithMonotonicClock(func() int64 { return 1 << 50 }))
+		const callers, calls = 6, 8
+		var history [callers][]porcupine.Operation
+		begun := time.Now()
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for id := range callers {
+			r := rand.New(rand.NewPCG(seed, uint64(id)))
+			wg.Go(func() {
+				<-start
+				for range calls {
+					c := call{kinds[r.IntN(len(kinds))], 1 + r.Int64N(4)}
+					called := int64(time.Since(begun))
+					out := do(l, c)
+					history[id] = append(history[id], porcupine.Operation{
+						ClientId: id, Input: c, Output: out, Call: called, Return: int64(time.Since(begun)),
+					})
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		var all []porcupine.Operation
+		for _, h := range history {
+			all = append(all, h...)
+		}
+		if porcupine.CheckOperationsTimeout(tokens, all, 20*time.Second) == porcupine.Illegal {
+			t.Fatalf("seed %d: no order of these calls explains what they saw: %+v", seed, all)
+		}
+	}
+}
+
+// Every token is granted once, whatever the number of takers.
+func TestLocalTakersShareWhatThereIs(t *testing.T) {
+	for _, c := range []bucket.Configuration{
+		bucket.MustConfiguration(greedy(100_000, 1, time.Hour)),                                // in a word
+		bucket.MustConfiguration(greedy(100_000, 1, time.Hour), greedy(200_000, 1, time.Hour)), // under the lock
+	} {
+		l := bucket.New(c, bucket.WithMonotonicClock(func() int64 { return 7 }))
+		var granted [8]int64
+		var wg sync.WaitGroup
+		for id := range granted {
+			wg.Go(func() {
+				for range 30_000 {
+					if l.TryConsume(1) {
+						granted[id]++
+					}
+				}
+			})
+		}
+		wg.Wait()
+		var sum int64
+		for _, n := range granted {
+			sum += n
+		}
+		if sum != 100_000 || l.Available() != 0 {
+			t.Errorf("%d granted of 100,000, %d left", sum, l.Available())
+		}
+	}
+}
+
+// The real clock: what is taken in a while is what the rate allows.
+func TestLocalWordRefills(t *testing.T) {
+	l := bucket.New(bucket.MustConfiguration(greedy(10, 1000, time.Second)))
+	begun := time.Now()
+	var granted int64
+	for time.Since(begun) < 50*time.Millisecond {
+		if l.TryConsume(1) {
+			granted++
+		}
+	}
+	if most := 10 + int64(time.Since(begun)/time.Millisecond) + 1; granted > most || granted < 10 {
+		t.Errorf("%d granted, want 10 to %d", granted, most)
+	}
+}
