@@ -128,9 +128,29 @@ func (c *Cluster) MoveSlot(slot int, from, to *Server) {
 			from.ask("MIGRATE", host, port, key, 0, 10000)
 		}
 	}
-	for _, s := range append([]*Server{to, from}, c.Primaries...) {
-		s.ask("CLUSTER", "SETSLOT", slot, "NODE", id(to))
+	c.settle(slot, from, to)
+}
+
+// settle gives a slot its new owner. Among nodes that disagree the greatest epoch wins, and the new owner may not have
+// heard of that of the old one yet: so it takes a greater one once all know the same, and claims the slot again.
+func (c *Cluster) settle(slot int, from, to *Server) {
+	c.t.Helper()
+	for range 2 {
+		for _, s := range append([]*Server{to, from}, c.Primaries...) {
+			s.ask("CLUSTER", "SETSLOT", slot, "NODE", id(to))
+		}
+		for _, s := range c.Primaries {
+			s.await("it has heard of every epoch", func() bool { return epoch(s) == epoch(to) && epoch(to) == epoch(from) })
+		}
+		to.ask("CLUSTER", "BUMPEPOCH")
 	}
+}
+
+// epoch is the greatest that a node knows.
+func epoch(s *Server) string {
+	_, info, _ := strings.Cut(s.ask("CLUSTER", "INFO"), "cluster_current_epoch:")
+	number, _, _ := strings.Cut(info, "\r")
+	return number
 }
 
 // BeginMove is the first step of [Cluster.MoveSlot]: from then on the old owner redirects clients to the new one
