@@ -136,6 +136,25 @@ func TestLocalTakersShareWhatThereIs(t *testing.T) {
 	}
 }
 
+// A word holds the differences of a few days at such a rate. After any time the
+// bucket is full, and no fuller.
+func TestLocalWordAfterIdling(t *testing.T) {
+	for idle := time.Hour; idle > 0; idle += idle / 3 {
+		var now int64
+		l := bucket.New(bucket.MustConfiguration(greedy(10, 9999, time.Second)), bucket.WithMonotonicClock(func() int64 { return now }))
+		for round := range 3 {
+			for i := range 11 {
+				if got := l.TryConsume(1); got != (i < 10) {
+					t.Fatalf("after %d times %v: take %d is %t", round, idle, i+1, got)
+				}
+			}
+			if now += int64(idle); now < 0 {
+				return
+			}
+		}
+	}
+}
+
 // The real clock: what is taken in a while is what the rate allows.
 func TestLocalWordRefills(t *testing.T) {
 	l := bucket.New(bucket.MustConfiguration(greedy(10, 1000, time.Second)))

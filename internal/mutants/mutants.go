@@ -6,6 +6,7 @@ var (
 	arithmetic = []string{"./internal/trace", "-run", "^Test(Step|Local|Memory)", "-trace.ops=20000"}
 	scripts    = []string{"./internal/trace", "-run", "^TestGoRedisLua$", "-trace.ops=6000"}
 	deletes    = []string{"./proxy/redis", "-run", "C35|C50"} // not where clocks may differ, as in the traces
+	words      = []string{"./internal/trace", "-run", "^TestLocalWord$", "-trace.ops=50000"}
 	runs       = []string{"./proxy/redis", "-run", "TakesInRuns"}
 	swap       = []string{"./internal/trace", "-run", "^TestGoRedisCompareAndSwap$", "-trace.ops=6000"}
 )
@@ -83,4 +84,9 @@ var mutants = []mutant{
 	{"fall back: refunded by the other", "proxy/fallback.go", "return asks(c.Op.Kind) || c.Op.Kind == bucket.OpInspect", "return true", []string{"./proxy", "-run", "ReservationsStay|OnlyTheStore"}},
 	{"fall back: its reservations are refunded", "bucket/reservation.go", " || r.Source == SourceFallback", "", []string{"./proxy", "-run", "ReservationsStay"}},
 	{"breaker: never closes", "proxy/fallback.go", "if b.failures = 0; was == b.most {", "if was == b.most {", []string{"./proxy", "-run", "FallBack"}},
+	{"word: idle time saved up", "bucket/word.go", "max(0, int64(full-present<<1)>>1) + cost", "int64(full-present<<1)>>1 + cost", words},
+	{"word: one token too few", "bucket/word.go", "if lack > w.most {", "if lack >= w.most {", words},
+	{"word: fraction dropped", "bucket/word.go", "int64(tokens*uint64(w.den) - lack)", "0", words},
+	{"word: moved while it is held", "bucket/word.go", "full := w.full.Or(elsewhere)", "full := w.full.Load()", []string{"./bucket", "-run", "LocalIsLinearizable"}},
+	{"word: no window", "bucket/word.go", " || uint64(now-base) > w.window", "", []string{"./bucket", "-run", "AfterIdling"}},
 }
