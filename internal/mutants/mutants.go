@@ -88,5 +88,5 @@ var mutants = []mutant{
 	{"word: one token too few", "bucket/word.go", "if lack > w.most {", "if lack >= w.most {", words},
 	{"word: fraction dropped", "bucket/word.go", "int64(tokens*uint64(w.den) - lack)", "0", words},
 	{"word: moved while it is held", "bucket/word.go", "full := w.full.Or(elsewhere)", "full := w.full.Load()", []string{"./bucket", "-run", "LocalIsLinearizable"}},
-	{"word: no window", "bucket/word.go", " || uint64(now-base) > w.window", "", []string{"./bucket", "-run", "AfterIdling"}},
+	{"word: no window", "bucket/word.go", "uint64(now-base) > w.window", "uint64(now-base) > 1<<62", []string{"./bucket", "-run", "AfterIdling"}},
 }
