@@ -227,7 +227,7 @@ func (l *Local) create(c Configuration, now int64) {
 // release puts the state back into the word, which is made for the configuration
 // that the bucket was created with.
 func (l *Local) release() {
-	if l.entry.Config == l.worded {
+	if l.worded.Len() > 0 && l.entry.Config.Equal(l.worded) {
 		l.word.release(&l.entry.State)
 	}
 }

@@ -19,17 +19,19 @@ import (
 // tokens adds n·den to what is lacking, if that stays within capacity·den. So a
 // take moves one word, and a refusal only reads it.
 //
-// The word keeps full modulo 2^63. What it differs by from the present is less
-// than 2^62 either way: what may lack is bounded, and base is an instant from
-// which at most a window has passed, and before which the bucket was not full
-// longer ago. Beyond the window the slow path, which holds the lock, moves base.
+// The word keeps full modulo 2^63, and its difference to the present is told right
+// while that is in [-2^62, 2^62). It is: what may lack is less than 2^62, and after
+// a release at base full is not before base, of which the present is at most a
+// window of 2^60 units ahead. Beyond the window a take goes to the slow path, which
+// holds the lock and moves base. A word that is the same again after that means the
+// same: full is absolute.
 //
 // The clock is read after the word, so the instant of a take is not before that
 // of the one it builds on. base is read before both: the window is then never
 // measured from an instant that the word does not know.
 //
-// The lowest bit tells that the state is elsewhere: for good, where it does not
-// fit, as with credit, or while somebody holds the lock.
+// The lowest bit tells that the state is elsewhere: as long as it does not fit, as
+// with credit, or while somebody holds the lock.
 type word struct {
 	now      func() int64
 	capacity int64 // 0: the word is not in use
@@ -101,6 +103,7 @@ func (w *word) hold(s *State, clock func() int64) (now int64) {
 		return now
 	}
 	base := w.base.Load()
+	now = max(now, base)                                        // should the clock go back after all, nothing is refilled
 	lack := (full>>1 - uint64(base)*uint64(w.num)) & fullModulo // at base
 	if hi, gone := bits.Mul64(uint64(now-base), uint64(w.num)); hi != 0 || gone >= lack {
 		lack = 0

@@ -3,6 +3,7 @@ package bucket_test
 import (
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,6 +153,74 @@ func TestLocalWordAfterIdling(t *testing.T) {
 				return
 			}
 		}
+	}
+}
+
+// Such a clock is not allowed, and hands out nothing all the same.
+func TestLocalWordOnAClockThatGoesBack(t *testing.T) {
+	now := int64(1000)
+	l := bucket.New(bucket.MustConfiguration(greedy(10, 1, time.Hour)), bucket.WithMonotonicClock(func() int64 { return now }))
+	l.TryConsume(10)
+	now--
+	if l.Available() != 0 || l.TryConsume(1) {
+		t.Error("a step back has refilled the bucket")
+	}
+	now += int64(time.Hour) + 1
+	if !l.TryConsume(1) || l.TryConsume(1) {
+		t.Error("not one token after an hour")
+	}
+}
+
+// A configuration that was read anew is the same.
+func TestLocalWordSurvivesAnEqualConfiguration(t *testing.T) {
+	config := func() bucket.Configuration { return bucket.MustConfiguration(greedy(10, 1, time.Hour)) }
+	l := bucket.New(config())
+	l.TryConsume(4)
+	if err := l.Bucket().Replace(t.Context(), config(), bucket.AsIs); err != nil {
+		t.Fatal(err)
+	}
+	for range 6 {
+		if !l.TryConsume(1) {
+			t.Fatal("tokens are gone")
+		}
+	}
+	if l.TryConsume(1) {
+		t.Error("a token too many")
+	}
+}
+
+// Takes while time moves: no more than the capacity and what came back.
+func TestLocalTakersWhileTimeMoves(t *testing.T) {
+	var now atomic.Int64
+	l := bucket.New(bucket.MustConfiguration(greedy(100, 1000, time.Second)), bucket.WithMonotonicClock(now.Load))
+	var granted atomic.Int64
+	var takers, mover sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		takers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if l.TryConsume(1) {
+					granted.Add(1)
+				}
+				l.Available()
+			}
+		})
+	}
+	mover.Go(func() {
+		for range 20_000 {
+			now.Add(100_000) // a tenth of a token
+		}
+		close(stop)
+	})
+	mover.Wait()
+	takers.Wait()
+	if n, most := granted.Load()+l.Available(), int64(100+2000); n > most || n < 100 {
+		t.Errorf("%d granted or left, want 100 to %d", n, most)
 	}
 }
 

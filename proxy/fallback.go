@@ -19,7 +19,8 @@ import (
 // tries b, and the first that succeeds closes the breaker; an observer hears of
 // both.
 //
-// Only what asks for tokens or looks at them goes to other. What changes a bucket
+// Only what asks for tokens or looks at them goes to other, the latter not of a
+// bucket with a supplier. What changes a bucket
 // otherwise goes to b alone, and reservations made with other are neither given
 // back nor settled: no store gives back what it never took. A call of a bucket with
 // a supplier whose outcome is unknown keeps its error.
@@ -92,6 +93,7 @@ func (f *fallback) conclude(ctx context.Context, ds []Decision) {
 			if standsIn(&ds[i]) {
 				f.standIn(ctx, ds[i:i+1])
 			}
+		case errors.Is(ds[i].Err, errors.ErrUnsupported): // nobody was asked
 		case ctx.Err() == nil || ds[i].Err == nil: // else the caller has left
 			ds[i].Notes |= f.breaker.succeeded()
 		}

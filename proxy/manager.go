@@ -250,9 +250,9 @@ func (m *Manager) do(ctx context.Context, charge Charge, mayLack bool) (bucket.R
 		begun = time.Now()
 	}
 	m.decide(ctx, c.decision[:])
-	lacks := mayLack && d.Err == nil && d.Failure == nil && !c.result[0].Existed
-	if m.observer != nil && !lacks {
-		m.tell(ctx, d, time.Since(begun))
+	if m.observer != nil {
+		lacks := mayLack && d.Err == nil && !c.result[0].Existed && c.result[0].Measured()
+		m.tell(ctx, d, time.Since(begun), lacks)
 	}
 	if d.Err != nil {
 		return bucket.Result{}, d.Err

@@ -86,8 +86,12 @@ func (k EventKind) String() string {
 	return "unknown event"
 }
 
-// tell reports a decision to the observer.
-func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
+// tell reports a decision to the observer. One that lacks what to go by is no
+// answer: the caller then asks again, and only a failure behind it is told.
+func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration, lacks bool) {
+	if lacks && d.Failure == nil {
+		return
+	}
 	e := Event{
 		Key: d.Charges[0].Key, Op: d.Charges[0].Op, Took: took, Err: d.Err,
 		LostSwaps: d.LostSwaps,
@@ -118,6 +122,9 @@ func (m *Manager) tell(ctx context.Context, d *Decision, took time.Duration) {
 	if d.Failure != nil {
 		e.Err = d.Failure
 		send(StoreFailed)
+	}
+	if lacks {
+		return
 	}
 	e.Err, e.Result = nil, &d.Results[0]
 	if e.Result.Conflict {

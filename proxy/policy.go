@@ -11,7 +11,8 @@ import (
 
 // AllowOnFailure serves those who ask for tokens while b is in trouble: consuming,
 // forcing, estimating and reserving are answered as by a full bucket, so a cost
-// above the capacity is still never possible. Nothing is counted then. Other
+// above the capacity is still never possible; of a bucket with a supplier nobody
+// knows the capacity, and any cost is served. Nothing is counted then. Other
 // operations keep the error.
 //
 // Trouble is [ErrUnavailable] and [ErrOutcomeUnknown]: no answer came, also because

@@ -228,6 +228,24 @@ func TestASupplierIsNotAskedForWhatIsUnknown(t *testing.T) {
 	}
 }
 
+// A look for what is stored is no decision, whoever answers it.
+func TestAnObserverHearsOfNoDecisionThatNobodyGot(t *testing.T) {
+	store := newMoody()
+	store.err = errDown
+	var heard recorder
+	m, err := proxy.NewManager(proxy.FallBack(store, newMoody()), proxy.WithObserver(&heard))
+	if err != nil {
+		t.Fatal(err)
+	}
+	supply := func(context.Context) (bucket.Configuration, error) { return hourly, nil }
+	if ok, err := m.BucketFunc("k", supply).TryConsume(t.Context(), 1); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if got, want := heard.String(), "store failed, store failed, decision made"; got != want {
+		t.Errorf("heard %q, want %q", got, want)
+	}
+}
+
 func TestFallBackStandsInAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, other := newMoody(), newMoody()

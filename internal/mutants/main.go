@@ -39,7 +39,7 @@ func main() {
 // choose returns the mutants of a run.
 func choose(pattern *regexp.Regexp, every, from int) (chosen []mutant) {
 	for i, m := range mutants {
-		if i%every == from%every && pattern.MatchString(m.name) {
+		if i%every == (from%every+every)%every && pattern.MatchString(m.name) {
 			chosen = append(chosen, m)
 		}
 	}

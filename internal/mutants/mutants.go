@@ -89,4 +89,6 @@ var mutants = []mutant{
 	{"word: fraction dropped", "bucket/word.go", "int64(tokens*uint64(w.den) - lack)", "0", words},
 	{"word: moved while it is held", "bucket/word.go", "full := w.full.Or(elsewhere)", "full := w.full.Load()", []string{"./bucket", "-run", "LocalIsLinearizable"}},
 	{"word: no window", "bucket/word.go", "uint64(now-base) > w.window", "uint64(now-base) > 1<<62", []string{"./bucket", "-run", "AfterIdling"}},
+	{"takes grouped and not kept together", "proxy/redis/calls.go", "len(ds) > 1 || p.isShort(c)", "p.isShort(c)", []string{"./proxy/redis", "-run", "StayTogether"}},
+	{"word: a clock that goes back fills", "bucket/word.go", "now = max(now, base)", "_ = base", []string{"./bucket", "-run", "ClockThatGoesBack"}},
 }

@@ -45,7 +45,7 @@ func (b *Backend) call(ds []proxy.Decision) (call Call, ok bool) {
 	switch {
 	case !p.exact:
 		return Call{}, false
-	case p.isShort(c):
+	case len(ds) > 1 || p.isShort(c): // what is together stays so
 		rule := longest(ds)
 		keep, retention := b.keep(rule), p.retention(rule)
 		if len(ds) > 1 {
