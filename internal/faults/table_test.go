@@ -63,7 +63,7 @@ func open(t *testing.T, f *fault) *site {
 
 // row is one fault on one client library.
 type row struct {
-	fault, library string
+	fault, client string
 	outcomes
 	recovery     time.Duration
 	excess       int64 // tokens admitted beyond the limit
@@ -77,7 +77,7 @@ func (r row) String() string {
 		failures = append(failures, fmt.Sprint(n, " ", kind))
 	}
 	slices.Sort(failures)
-	return fmt.Sprintf("| %s | %s | %d | %s | %v | %v | %d | %d | %v |", r.fault, r.library, r.decided,
+	return fmt.Sprintf("| %s | %s | %d | %s | %v | %v | %d | %d | %v |", r.fault, r.client, r.decided,
 		strings.Join(failures, ", "), r.longest.Round(time.Millisecond), r.recovery.Round(time.Millisecond),
 		r.excess, r.falseDenials, r.left.Round(time.Millisecond))
 }
@@ -130,7 +130,7 @@ func strike(t *testing.T, f *fault, library faults.Library) row {
 	l.awaitDecisions(over, 10)
 	l.end()
 
-	r := row{fault: f.name, library: library.Name, outcomes: l.outcomes(), recovery: l.recovery(over)}
+	r := row{fault: f.name, client: library.Name, outcomes: l.outcomes(), recovery: l.recovery(over)}
 	r.left = awaitNoCalls(t, max(f.socketTimeout, library.SocketTimeout))
 	r.excess, r.falseDenials = l.excess(f.loses), l.falseDenials(f.loses)
 	client.Close()
