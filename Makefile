@@ -78,7 +78,7 @@ bench: ## Run the benchmarks of every module (BENCH=regexp)
 	@$(with_redis) $(call each,$(without_docker),go test -run='^$$' -bench='$(or $(BENCH),.)' -benchmem ./...)
 
 .PHONY: benchmarks
-benchmarks: ## Measure Sluice beside other limiters on Redis, and print tables
+benchmarks: ## Measure on Redis what the server pays, and Sluice beside other limiters, and print tables
 	@$(with_redis) go run ./benchmarks
 
 .PHONY: ci

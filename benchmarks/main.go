@@ -36,6 +36,11 @@ func run(rounds int, length time.Duration) error {
 	}
 	defer server.stop()
 	fmt.Printf("%s, %d processors, %s, %s\n\n", runtime.Version(), runtime.GOMAXPROCS(0), server.version, time.Now().UTC().Format("2006-01-02"))
+	costs, err := serverCosts(server.addr, rounds)
+	if err != nil {
+		return err
+	}
+	fmt.Println(costs)
 	for _, s := range scenarios {
 		t, err := s.measure(server.addr, rounds, length)
 		if err != nil {
