@@ -1,5 +1,5 @@
 // Package wire reads and writes the two kinds of MessagePack value that stored
-// buckets consist of: integers in their shortest form, and short strings. It
+// buckets consist of: whole numbers, written in their shortest form, and short strings. It
 // allocates nothing, since every decision on a store passes through it; a test
 // holds it against a full MessagePack library.
 package wire
@@ -11,10 +11,12 @@ import (
 
 // The MessagePack type bytes in use.
 const (
-	fixStr = 0xa0
-	uint8_ = 0xcc
-	int8_  = 0xd0
-	str8   = 0xd9
+	fixStr   = 0xa0
+	float32_ = 0xca
+	float64_ = 0xcb
+	uint8_   = 0xcc
+	int8_    = 0xd0
+	str8     = 0xd9
 )
 
 // AppendInt appends v in its shortest form, unsigned when it is not negative.
@@ -50,8 +52,10 @@ func appendUint(dst []byte, v uint64) []byte {
 	}
 }
 
-// Int reads an integer of any form from the front of b and returns the rest.
-// It is false for another type, a cut value, or one that passes int64.
+// Int reads a whole number of any form from the front of b and returns the rest.
+// It reads what a Redis script would: floating-point numbers too, as far as they
+// are whole and exact, and those that pass int64 as the server's library does, as
+// their two's complement. It is false for another type or a cut value.
 func Int(b []byte) (v int64, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return 0, nil, false
@@ -62,15 +66,32 @@ func Int(b []byte) (v int64, rest []byte, ok bool) {
 		return int64(int8(head)), b, true
 	case head >= uint8_ && head < int8_:
 		u, rest, ok := bigEndian(b, 1<<(head-uint8_))
-		return int64(u), rest, ok && u <= math.MaxInt64
+		return int64(u), rest, ok
 	case head >= int8_ && head < int8_+4:
 		size := 1 << (head - int8_)
 		u, rest, ok := bigEndian(b, size)
 		unused := 64 - 8*size
 		return int64(u<<unused) >> unused, rest, ok
+	case head == float32_:
+		u, rest, ok := bigEndian(b, 4)
+		v, whole := exact(float64(math.Float32frombits(uint32(u))))
+		return v, rest, ok && whole
+	case head == float64_:
+		u, rest, ok := bigEndian(b, 8)
+		v, whole := exact(math.Float64frombits(u))
+		return v, rest, ok && whole
 	default:
 		return 0, nil, false
 	}
+}
+
+// exact is a whole number that a double holds without rounding.
+func exact(f float64) (v int64, ok bool) {
+	const limit = 1 << 53
+	if !(f > -limit && f < limit) || f != math.Trunc(f) {
+		return 0, false
+	}
+	return int64(f), true
 }
 
 func bigEndian(b []byte, size int) (v uint64, rest []byte, ok bool) {

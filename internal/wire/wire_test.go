@@ -80,16 +80,39 @@ func TestIntegersOfEveryFormAreRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoIntegerIsRefused(t *testing.T) {
-	big := library(t, func(e *msgpack.Encoder) error { return e.EncodeUint64(math.MaxInt64 + 1) })
-	if v, _, ok := wire.Int(big); ok {
-		t.Errorf("2^63 is read as %d", v)
-	}
+func TestWhatIsNoWholeNumberIsRefused(t *testing.T) {
 	for head := range 256 {
-		integer := head < 0x80 || head >= 0xe0 || head >= 0xcc && head <= 0xd3
-		if _, _, ok := wire.Int(append([]byte{byte(head)}, make([]byte, 8)...)); ok != integer {
-			t.Errorf("first byte %#02x: read %t, want %t", head, ok, integer)
+		number := head < 0x80 || head >= 0xe0 || head >= 0xca && head <= 0xd3
+		if _, _, ok := wire.Int(append([]byte{byte(head)}, make([]byte, 8)...)); ok != number {
+			t.Errorf("first byte %#02x: read %t, want %t", head, ok, number)
 		}
+	}
+	for _, f := range []float64{0.5, -1e-300, 1 << 53, -1 << 53, 1e300, math.Inf(1), math.Inf(-1), math.NaN()} {
+		if v, _, ok := wire.Int(library(t, func(e *msgpack.Encoder) error { return e.EncodeFloat64(f) })); ok {
+			t.Errorf("%v is read as %d", f, v)
+		}
+	}
+}
+
+func TestWholeNumbersInOtherFormsAreRead(t *testing.T) {
+	for _, v := range []int64{0, 1, -1, 4, 1<<53 - 1, 1 - 1<<53} {
+		b := library(t, func(e *msgpack.Encoder) error { return e.EncodeFloat64(float64(v)) })
+		if got, rest, ok := wire.Int(b); !ok || got != v || len(rest) != 0 {
+			t.Errorf("% x: got %d, %d left, %t; want %d", b, got, len(rest), ok, v)
+		}
+		for cut := range b {
+			if _, _, ok := wire.Int(b[:cut]); ok {
+				t.Errorf("% x: cut after %d bytes it is a number still", b, cut)
+			}
+		}
+	}
+	short := library(t, func(e *msgpack.Encoder) error { return e.EncodeFloat32(-4) })
+	if got, _, ok := wire.Int(short); !ok || got != -4 {
+		t.Errorf("% x: got %d, %t", short, got, ok)
+	}
+	big := library(t, func(e *msgpack.Encoder) error { return e.EncodeUint64(math.MaxUint64 - 1) })
+	if got, _, ok := wire.Int(big); !ok || got != -2 {
+		t.Errorf("2^64-2: got %d, %t; want its two's complement", got, ok)
 	}
 }
 

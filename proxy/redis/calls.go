@@ -46,20 +46,36 @@ func (b *Backend) call(ds []proxy.Decision) (call Call, ok bool) {
 	case !p.exact:
 		return Call{}, false
 	case len(ds) > 1 || p.isShort(c): // what is together stays so
-		rule := longest(ds)
-		keep, retention := b.keep(rule), p.retention(rule)
-		if len(ds) > 1 {
-			return b.clock.call(p.takes, c.Key, append([]string{p.bytes, p.birth, keep, retention}, runs(ds)...)...)
-		}
-		return b.clock.call(p.take, c.Key, p.bytes, p.birth, keep, retention, tokens(c.Op))
+		return b.take(ds, p)
 	default:
 		return b.apply(c, p)
 	}
 }
 
-// runs tells takes as the script gets them: how many follow one another with the
-// same cost, and the cost.
-func runs(ds []proxy.Decision) (args []string) {
+// take is a call of the short script.
+func (b *Backend) take(ds []proxy.Decision, p *plan) (Call, bool) {
+	args := make([]string, 0, 8)
+	args = append(args, p.bytes)
+	if p.given {
+		args = append(args, p.birth)
+	}
+	longer := b.longer(longest(ds), p)
+	key := ds[0].Charges[0].Key
+	if len(ds) > 1 {
+		return b.clock.call(p.takes, key, appendRuns(append(args, longer), ds)...)
+	}
+	switch cost := tokens(ds[0].Charges[0].Op); {
+	case longer != "0" || b.clock.now != nil:
+		args = append(args, cost, longer)
+	case cost != "1":
+		args = append(args, cost)
+	}
+	return b.clock.call(p.take, key, args...)
+}
+
+// appendRuns tells takes as the script gets them: how many follow one another
+// with the same cost, and the cost.
+func appendRuns(args []string, ds []proxy.Decision) []string {
 	for from, i := 0, 1; i <= len(ds); i++ {
 		if i == len(ds) || ds[i].Charges[0].Op.Tokens != ds[from].Charges[0].Op.Tokens {
 			args = append(args, decimal(int64(i-from)), tokens(ds[from].Charges[0].Op))
@@ -92,6 +108,15 @@ func tokens(op bucket.Operation) string { return decimal(min(op.Tokens, exactDou
 
 // keep is what a key lives longer than its time-to-full, in microseconds.
 func (b *Backend) keep(r expiration.Rule) string { return decimal(r.KeepMicros() + b.clock.lead) }
+
+// longer is the same for the short script, which is told it as a whole.
+func (b *Backend) longer(r expiration.Rule, p *plan) string {
+	micros := r.KeepMicros() + b.clock.lead
+	if !p.bare {
+		micros += r.RetentionMicros()
+	}
+	return decimal(micros)
+}
 
 // longest is the rule that keeps a key for as long as each of several would.
 func longest(ds []proxy.Decision) expiration.Rule {

@@ -41,10 +41,20 @@ func (e *ServerError) Error() string { return e.Text }
 
 // Reply is what every script returns.
 type Reply struct {
-	Now    int64  // the instant of the decision, in microseconds
-	Bytes  []byte // what the key held; nil: absent
-	Undone bool   // a third value: the script decided nothing
+	Now   int64  // the instant of the decision, in microseconds
+	Bytes []byte // what the key held; nil: absent
+	Done  Done   // a third value
 }
+
+// Done is what a script did.
+type Done int64
+
+// What scripts do.
+const (
+	Nothing Done = iota // but look, or refuse
+	Undone              // it leaves the decision to its caller
+	Wrote
+)
 
 // ParseReply reads a script's answer as clients give it: a list of an integer,
 // a string or nil, and perhaps one more integer.
@@ -57,7 +67,14 @@ func ParseReply(v any) (Reply, error) {
 	if !ok {
 		return Reply{}, malformed(v)
 	}
-	r := Reply{Now: now, Undone: len(list) == 3}
+	r := Reply{Now: now}
+	if len(list) == 3 {
+		done, ok := list[2].(int64)
+		if !ok {
+			return Reply{}, malformed(v)
+		}
+		r.Done = Done(done)
+	}
 	switch b := list[1].(type) {
 	case nil:
 	case string:

@@ -104,7 +104,7 @@ func (c *instants) Run(ctx context.Context, calls []redis.Call, _ bool) {
 			calls[i].Reply, err = redis.ParseReply(v)
 		}
 		// A swap that succeeds keeps what was decided at the instant of the load.
-		if swap := len(calls[i].Args) == 4; !swap || calls[i].Reply.Undone {
+		if !isSwap(&calls[i]) || calls[i].Reply.Done == redis.Undone {
 			c.last = calls[i].Reply.Now
 		}
 		calls[i].Err = err

@@ -22,6 +22,7 @@ type plan struct {
 	exact bool    // all that follows from the configuration fits a double
 	bytes string  // what stored buckets begin with
 	birth string  // how a new bucket's bytes go on; empty: only Go can make one
+	given bool    // the short script is given birth
 
 	// overruled tells that a stored configuration has been met that rules over
 	// this one, as in every process of the old release while a new one is rolled
@@ -80,23 +81,29 @@ func (p *plans) of(c bucket.Configuration, clientClock bool) *plan {
 
 func newPlan(c bucket.Configuration, clientClock bool) *plan {
 	p := &plan{exact: true, bytes: codec.Prefix(c), bare: c.Version() == 0 && c.StartsFull()}
-	adaptive := false
+	starts := startsGiven
+	if c.StartsFull() {
+		starts = startsFull
+	}
 	newborn := bucket.Entry{Config: c}
 	for i, b := range c.Bandwidths() {
 		tokens, adapts := b.InitialTokens()
 		newborn.State.Levels[i].Tokens = tokens
-		adaptive = adaptive || adapts
+		if adapts {
+			starts = startsInGo
+		}
 		p.exact = p.exact && fitsDouble(b)
 	}
-	if !adaptive {
+	if starts != startsInGo {
 		p.birth = string(codec.AppendState(nil, newborn))
 	}
 	if c.Len() <= mostUnrolled {
-		s := shape{file: "take.lua", clientClock: clientClock, versioned: c.Version() > 0, bandwidths: letters(c)}
+		s := shape{file: "take.lua", clientClock: clientClock, versioned: c.Version() > 0, start: starts, bandwidths: letters(c)}
 		p.take = s.script()
 		s.runs = true
 		p.takes = s.script()
 	}
+	p.given = starts == startsGiven
 	return p
 }
 

@@ -143,15 +143,15 @@ func (b *Backend) conclude(ctx context.Context, ds []proxy.Decision, call *Call)
 	}
 	stored := b.clock.stored(call)
 	switch {
-	case call.Reply.Undone:
+	case call.Reply.Done == Undone:
 		b.handOver(ctx, ds, &stored)
 	case charge.Op.ReadOnly():
 		proxy.Resolve(ctx, store{b}, b.codec, ds, stored)
 	default:
-		proxy.Replay(b.codec, ds, stored)
-		if ds[0].Notes&proxy.StateLost != 0 && charge.Op.Kind != bucket.OpRemove {
-			// The script has worked on a configuration that is damaged in a way that
-			// only Go can tell, such as a rate that is not in lowest terms.
+		after := proxy.Replay(b.codec, ds, stored)
+		if wrote := call.Reply.Done == Wrote; wrote != (after.Change != bucket.Keep) || wrote && ds[0].Notes&proxy.StateLost != 0 && charge.Op.Kind != bucket.OpRemove {
+			// The script has worked on what only Go can tell to be damaged, such as a
+			// rate that is not in lowest terms, or refused by numbers that it rounded.
 			b.handOver(ctx, ds, nil)
 		}
 	}

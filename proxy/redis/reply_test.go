@@ -16,11 +16,11 @@ func TestParseReply(t *testing.T) {
 		{"absent", []any{int64(7), nil}, redis.Reply{Now: 7}},
 		{"present", []any{int64(7), "b"}, redis.Reply{Now: 7, Bytes: []byte("b")}},
 		{"empty is not absent", []any{int64(7), ""}, redis.Reply{Now: 7, Bytes: []byte{}}},
-		{"undone", []any{int64(-7), "b", int64(1)}, redis.Reply{Now: -7, Bytes: []byte("b"), Undone: true}},
+		{"undone", []any{int64(-7), "b", int64(1)}, redis.Reply{Now: -7, Bytes: []byte("b"), Done: redis.Undone}},
 	} {
 		got, err := redis.ParseReply(tt.reply)
 		if err != nil || got.Now != tt.want.Now || string(got.Bytes) != string(tt.want.Bytes) ||
-			(got.Bytes == nil) != (tt.want.Bytes == nil) || got.Undone != tt.want.Undone {
+			(got.Bytes == nil) != (tt.want.Bytes == nil) || got.Done != tt.want.Done {
 			t.Errorf("%s: got %+v, %v; want %+v", tt.name, got, err, tt.want)
 		}
 	}

@@ -41,7 +41,7 @@ func (s store) Swap(ctx context.Context, key string, was proxy.Stored, next []by
 	if calls[0].Err != nil {
 		return proxy.Stored{}, false, storeError(&calls[0], false)
 	}
-	return s.clock.stored(&calls[0]), !calls[0].Reply.Undone, nil
+	return s.clock.stored(&calls[0]), calls[0].Reply.Done != Undone, nil
 }
 
 // storeError tells what an error means for the caller. After a read nothing is

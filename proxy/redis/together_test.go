@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -111,6 +112,11 @@ type witness struct {
 	seen redis.Reply
 }
 
+// isSwap tells that a call is one of compare-and-swap.
+func isSwap(c *redis.Call) bool {
+	return strings.Contains(c.Script.Source, "Replaces what a caller has seen")
+}
+
 func (w *witness) Run(ctx context.Context, calls []redis.Call, _ bool) {
 	for i := range calls {
 		args := []any{"EVAL", calls[i].Script.Source, 1, calls[i].Key}
@@ -122,7 +128,7 @@ func (w *witness) Run(ctx context.Context, calls []redis.Call, _ bool) {
 			calls[i].Reply, err = redis.ParseReply(v)
 		}
 		calls[i].Err = err
-		if swap := len(calls[i].Args) == 4 && calls[i].Args[0] != "take"; !swap {
+		if !isSwap(&calls[i]) {
 			w.seen = calls[i].Reply
 		}
 	}

@@ -158,8 +158,15 @@ func parse(m *client.RedisMessage) (redis.Reply, error) {
 	if len(list) < 2 || len(list) > 3 || !list[0].IsInt64() || !list[1].IsNil() && !list[1].IsString() {
 		return redis.Reply{}, fmt.Errorf("%w: %d values", redis.ErrMalformedReply, len(list))
 	}
-	r := redis.Reply{Undone: len(list) == 3}
+	var r redis.Reply
 	r.Now, _ = list[0].ToInt64()
+	if len(list) == 3 {
+		done, err := list[2].AsInt64()
+		if err != nil {
+			return redis.Reply{}, fmt.Errorf("%w: %w", redis.ErrMalformedReply, err)
+		}
+		r.Done = redis.Done(done)
+	}
 	if list[1].IsString() {
 		if r.Bytes, _ = list[1].AsBytes(); r.Bytes == nil {
 			r.Bytes = []byte{} // there, but empty

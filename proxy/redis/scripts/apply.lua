@@ -166,8 +166,9 @@ for _, b in ipairs(bandwidths) do
 end
 {{- if not .ClientClock}}
 if longest == 0 and retention == 0 then
-	if seen then redis.call('DEL', KEYS[1]) end
-	return {now, seen}
+	if not seen then return {now, seen} end
+	redis.call('DEL', KEYS[1])
+	return {now, seen, 2}
 end
 {{- end}}
 if longest > 0 and elapsed < 0 then longest = longest - elapsed end
@@ -175,4 +176,4 @@ local ends = {{template "from" .}} + longest + keep + retention + 999
 if ends >= exact then return {now, seen, 1} end
 redis.call('SET', KEYS[1], kept .. cmsgpack.pack(unpack(state)), '{{template "expire" .}}',
 	string.format('%.0f', (ends - ends % 1000) / 1000))
-return {now, seen}
+return {now, seen, 2}

@@ -7,7 +7,6 @@ local seen = redis.call('GET', KEYS[1])
 if seen and string.sub(seen, 1, #ARGV[1]) ~= ARGV[1] then
 	return {now, seen, 1}
 end
-if seen then
-	redis.call('DEL', KEYS[1])
-end
-return {now, seen}
+if not seen then return {now, seen} end
+redis.call('DEL', KEYS[1])
+return {now, seen, 2}

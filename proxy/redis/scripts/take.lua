@@ -1,46 +1,45 @@
 {{- /* The greatest number reached for a bandwidth in debt, rounded up. */ -}}
 {{define "owed" -}}
-{{if .Interval}}((c{{.I}} - t{{.I}}) / -rate{{.I}} + 2) * {{if .Aligned}}-{{end}}den{{.I}} + c{{.I}} - t{{.I}} - rate{{.I}}
-{{- else}}(c{{.I}} - t{{.I}} + 1) * den{{.I}} + 2 * rate{{.I}}{{end}}
+{{if .Interval}}((c{{.I}} - held{{.I}}) / -rate{{.I}} + 2) * {{if .Aligned}}-{{end}}den{{.I}} + c{{.I}} - held{{.I}} - rate{{.I}}
+{{- else}}(c{{.I}} - held{{.I}} + 1) * den{{.I}} + 2 * rate{{.I}}{{end}}
 {{- end -}}
 #!lua
 -- Takes tokens, all or none: the script of nearly every call, so it is
 -- generated for each shape of configuration, with local variables in place of
 -- loops and tables.
 --
--- ARGV: the configuration's bytes, the rest of a new bucket's bytes ('' if only
--- the caller can make one), what a key lives longer than its time-to-full, how
--- much longer a state that says more than an absent key (0 if this one does not),
--- both in microseconds,{{if .Runs}} and for each run of takes with one cost their number and the
--- cost{{else}} and the cost{{end}}
+-- ARGV: the configuration's bytes,{{if .Given}} the rest of a new bucket's bytes,{{end}}{{if .Runs}} what a key lives longer than its
+-- time-to-full in microseconds, and for each run of takes with one cost their
+-- number and the cost{{else}} the cost, and what a key lives
+-- longer than its time-to-full in microseconds. Each argument is work for the
+-- server, so a cost of 1 and a life no longer are left out at the end{{end}}
 --
 -- The reply is the instant and the bytes seen; Go repeats the decision from
--- them and explains it. A third value hands the decision to compare-and-swap:
--- another configuration, damage, or numbers that a double might round. Go has
--- checked that what follows from the configuration alone stays below 2^53, and a
--- debt is checked here; comparisons with need are safe because rounding is
--- monotone.
+-- them and explains it. A third value of 2 tells that the script has written, and
+-- one of 1 hands the decision to compare-and-swap: another configuration, damage,
+-- or numbers that a double might round. What a write rests on is checked here: Go
+-- has seen to it that what follows from the configuration alone stays below 2^53,
+-- and comparisons with need are safe because rounding is monotone. A refusal is
+-- not checked: where Go, which is exact, finds otherwise, it does the same.
 {{template "clock" .}}
 local config = ARGV[1]
 local seen = redis.call('GET', KEYS[1])
-local bytes = seen
-if not seen then
-	if ARGV[2] == '' then return {now, seen, 1} end
-	bytes = config .. ARGV[2]
-elseif string.sub(seen, 1, #config) ~= config then
-	return {now, seen, 1}
-end
+{{- if .Unborn}}
+if not seen then return {now, seen, 1} end -- only the caller can make a new bucket
+{{- end}}
+if seen and string.sub(seen, 1, #config) ~= config then return {now, seen, 1} end
 
-local _, _{{if .Versioned}}, _{{end}}
+-- The numbers after the mark, the format and the count of bandwidths: rest is -1
+-- if nothing follows them.
+local rest{{if .Versioned}}, _{{end}}
 {{- range .Bandwidths}}{{if .Named}}, _{{end}}, c{{.I}}, rate{{.I}}, den{{.I}}{{if .Aligned}}, phase{{.I}}{{end}}{{end}}
-{{- ""}}, last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}} = cmsgpack.unpack(string.sub(bytes, 2))
-if config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}}) ~= bytes or last >= 2^53 - 2^51 or last <= 2^51 - 2^53
-{{- range .Bandwidths}} or r{{.I}} < 0 or r{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or t{{.I}} >= c{{.I}} and r{{.I}} > 0 or t{{.I}} >= 2^53 or t{{.I}} < 0 and {{template "owed" .}} >= 2^53{{end}} then
-	return {now, seen, 1}
+{{- ""}}, since{{range .Bandwidths}}, held{{.I}}, part{{.I}}{{end}} = cmsgpack.unpack_limit(seen or config{{if .Given}} .. ARGV[2]{{end}}, {{.Numbers}}, 3)
+if not seen then
+	since{{if .Full}}{{range .Bandwidths}}, held{{.I}}, part{{.I}}{{end}}{{end}} = now{{if .Full}}{{range .Bandwidths}}, c{{.I}}, 0{{end}}{{end}}
 end
-if not seen then last = now end
+local last{{range .Bandwidths}}, t{{.I}}, r{{.I}}{{end}} = since{{range .Bandwidths}}, held{{.I}}, part{{.I}}{{end}}
 {{- if .ClientClock}}
-local corrected = last > now + lead
+local corrected = since > now + lead
 if corrected then last = now + lead end
 {{- end}}
 
@@ -84,7 +83,7 @@ if elapsed > 0 then last = now end
 -- and with a client's clock an instant that was too far ahead.
 {{- if .Runs}}
 local granted = false
-for i = 5, #ARGV{{if .ClientClock}} - 2{{end}}, 2 do
+for i = {{.Next}} + 1, #ARGV{{if .ClientClock}} - 2{{end}}, 2 do
 	local number, n = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
 	local there = t1
 {{- range .Bandwidths}}{{if gt .I 1}}
@@ -101,7 +100,7 @@ for i = 5, #ARGV{{if .ClientClock}} - 2{{end}}, 2 do
 end
 if granted then
 {{- else}}
-local n = tonumber(ARGV[5])
+local n = (ARGV[{{.Next}}] or 1) + 0
 if {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} >= n{{end}} then
 {{- range .Bandwidths}}
 	t{{.I}} = t{{.I}} - n
@@ -110,9 +109,14 @@ if {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} >= n{{end}} then
 elseif {{if .ClientClock}}not corrected and ({{end}}seen or {{range $i, $b := .Bandwidths}}{{if $i}} and {{end}}t{{.I}} == c{{.I}}{{end}}{{if .ClientClock}}){{end}} then
 	return {now, seen}
 end
-{{- range .Bandwidths}}
-if t{{.I}} > c{{.I}} and ARGV[4] == '0' then return {now, seen, 1} end -- credit is to be remembered
-{{- end}}
+
+-- What the write rests on.
+if rest ~= -1 or since % 1 ~= 0 or since >= 2^53 - 2^51 or since <= 2^51 - 2^53
+{{- range .Bandwidths}} or held{{.I}} % 1 ~= 0 or held{{.I}} >= 2^53 or held{{.I}} < 0 and {{template "owed" .}} >= 2^53
+	or part{{.I}} % 1 ~= 0 or part{{.I}} < 0 or part{{.I}} >= {{if .Aligned}}1{{else}}den{{.I}}{{end}} or held{{.I}} >= c{{.I}} and part{{.I}} > 0
+{{- if $.Bare}} or t{{.I}} > c{{.I}}{{end}}{{end}} then
+	return {now, seen, 1}{{if .Bare}} -- t above c: such a credit is to be remembered{{end}}
+end
 
 -- Write, with a time to live of at least the time to full.
 local full, wait = 0
@@ -132,10 +136,10 @@ if t{{.I}} < c{{.I}} then
 end
 {{- end}}
 if elapsed < 0 and full > 0 then full = full - elapsed end
-{{- if not .ClientClock}}
-if full == 0 and ARGV[4] == '0' then return {now, seen, 1} end -- credit is used up: to be deleted
+{{- if and .Bare (not .ClientClock)}}
+if full == 0 then return {now, seen, 1} end -- credit is used up: to be deleted
 {{- end}}
-local ends = {{template "from" .}} + full + ARGV[3] + ARGV[4] + 999
+local ends = {{template "from" .}} + full + {{if .Runs}}ARGV[{{.Next}}]{{else}}(ARGV[{{.Next}} + 1] or 0){{end}} + 999
 if ends >= 2^53 then return {now, seen, 1} end
-redis.call('SET', KEYS[1], config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, {{if .Aligned}}0{{else}}r{{.I}}{{end}}{{end}}), '{{template "expire" .}}', string.format('%.0f', (ends - ends % 1000) / 1000))
-return {now, seen}
+redis.call('SET', KEYS[1], config .. cmsgpack.pack(last{{range .Bandwidths}}, t{{.I}}, {{if .Aligned}}0{{else}}r{{.I}}{{end}}{{end}}), '{{template "expire" .}}', (ends - ends % 1000) / 1000)
+return {now, seen, 2}
