@@ -114,7 +114,7 @@ func (c *denials) Do(ctx context.Context, ds []Decision) {
 		c.backend.Do(ctx, ds)
 		for i := range ds {
 			for j := range ds[i].Charges {
-				c.place(ds[i].Charges[j].Key).forget(nil)
+				c.place(ds[i].Charges[j].Key).forget()
 			}
 		}
 		return
@@ -131,7 +131,7 @@ func (c *denials) Do(ctx context.Context, ds []Decision) {
 	c.backend.Do(ctx, ds)
 	d.AskSeen = asked
 	if !confirmed(d) {
-		p.forget(nil)
+		p.forget()
 		return
 	}
 	fresh := &denial{seen: d.Seen, sent: sent, answered: c.now(), life: c.staleness, epoch: p.epoch}
@@ -160,20 +160,18 @@ func (c *denials) Recall(d *Decision) bool {
 	return ok
 }
 
-// recall is Recall, and returns the epoch from which on an answer of the store may
-// be kept. A denial that does not answer has had its time: it is dropped.
+// recall is Recall, and returns the present epoch.
 func (c *denials) recall(p place, d *Decision) (epoch uint64, ok bool) {
 	known, epoch := p.look()
 	if known == nil {
 		return epoch, false
 	}
 	r, ok := known.answer(&d.Charges[0].Request, c.now())
-	if !ok {
-		return p.forget(known), false
+	if ok {
+		d.Results[0] = r
+		d.Results[0].Source = bucket.SourceCache
 	}
-	d.Results[0] = r
-	d.Results[0].Source = bucket.SourceCache
-	return epoch, true
+	return epoch, ok
 }
 
 // answer is what the store would say, if that is surely no. The caller's clock and
@@ -210,11 +208,11 @@ const (
 
 // denialShard keeps the denials of some keys.
 //
-// An epoch ends when a call of one of its keys returns with anything but a refusal,
-// and when a denial goes. Only a refusal whose epoch is still the one in which its
-// call began is kept. So what is remembered was seen after all that has returned
-// before, and nobody who has seen a change is answered later by what was before it.
-// Keys that share an epoch by chance cost each other a call of the store.
+// Nobody may be answered by what was before something that anybody has been told
+// already. So an epoch ends when a call of one of its keys returns with anything but
+// a refusal, and when a denial is dropped; and a refusal answers others only if its
+// epoch is still the one in which its call began. Keys that share an epoch by chance
+// cost each other a call of the backend.
 type denialShard struct {
 	mu     sync.RWMutex
 	keys   map[string]*denial // nil once closed
@@ -241,38 +239,39 @@ func (p place) look() (*denial, uint64) {
 	return p.keys[p.key], p.epochs[p.epoch]
 }
 
-// forget ends the epoch and drops a denial, or whatever there is of the key, and
-// returns the new epoch.
-func (p place) forget(d *denial) uint64 {
+// forget ends the epoch.
+func (p place) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known := p.keys[p.key]; known != nil && (d == nil || d == known) {
-		delete(p.keys, p.key)
-	}
+	delete(p.keys, p.key)
 	p.epochs[p.epoch]++
-	return p.epochs[p.epoch]
 }
 
-// keep remembers a refusal of a call that was begun in an epoch.
+// keep remembers a refusal of a call that was begun in an epoch. If that is over it
+// answers nobody, and is kept only so that none is which saw what was before it.
 func (p place) keep(epoch uint64, d *denial) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.keys == nil || p.epochs[p.epoch] != epoch {
-		return
+	if p.epochs[p.epoch] != epoch {
+		d.life = 0
 	}
 	known := p.keys[p.key]
 	switch {
+	case p.keys == nil:
 	case known == nil:
 		p.sweep(d.answered)
-	case !known.seen.sameEntry(d.seen):
-		// Both calls were under way at once, and the bucket was changed between.
-		// Nobody knows which came first.
+		p.keys[p.key] = d
+	case known.seen.sameEntry(d.seen):
+		if d.life > 0 && !known.sent.After(d.sent) {
+			p.keys[p.key] = d
+		}
+	case d.sent.After(known.answered):
+		p.keys[p.key] = d
+	default:
+		// Both were under way at once, and somebody changed the bucket. Nobody
+		// knows which of them saw it first.
 		p.drop(p.key, known)
-		return
-	case known.sent.After(d.sent):
-		return
 	}
-	p.keys[p.key] = d
 }
 
 // sweepSize is at how many denials each new one looks. With four, no more than a
