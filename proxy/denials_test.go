@@ -248,7 +248,9 @@ func TestC61WhatHappensElsewhereIsSeenInTime(t *testing.T) {
 			_, err := m.Bucket("k", daily).ForceAdd(context.Background(), 20)
 			return err
 		},
-		"reset":  func(m *proxy.Manager, _ *bucket.Reservation) error { return m.Bucket("k", daily).Reset(context.Background()) },
+		"reset": func(m *proxy.Manager, _ *bucket.Reservation) error {
+			return m.Bucket("k", daily).Reset(context.Background())
+		},
 		"cancel": func(_ *proxy.Manager, r *bucket.Reservation) error { return r.Cancel(context.Background()) },
 		"settle": func(_ *proxy.Manager, r *bucket.Reservation) error { return r.Settle(context.Background(), 1) },
 		"remove": func(m *proxy.Manager, _ *bucket.Reservation) error {
