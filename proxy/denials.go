@@ -163,40 +163,38 @@ func (c *denials) Recall(d *Decision) bool {
 // recall is Recall, and returns the present epoch.
 func (c *denials) recall(p place, d *Decision) (epoch uint64, ok bool) {
 	known, epoch := p.look()
-	if known == nil {
-		return epoch, false
-	}
-	r, ok := known.answer(&d.Charges[0].Request, c.now())
-	if ok {
-		d.Results[0] = r
-		d.Results[0].Source = bucket.SourceCache
-	}
-	return epoch, ok
+	return epoch, known != nil && known.answer(d, c.now())
 }
 
-// answer is what the store would say, if that is surely no. The caller's clock and
-// the store's are both cut to microseconds, hence one more for the latest that it
-// may be by the store's.
-func (d *denial) answer(req *bucket.Request, now time.Time) (bucket.Result, bool) {
-	at, since := d.seen.At, now.Sub(d.answered)
-	if d.over(now) || since < 0 {
-		return bucket.Result{}, false
+// answer gives the answer of the store, if that is surely no. This clock and the
+// store's are both cut to microseconds, hence one more for the latest that it may be
+// by the store's.
+func (k *denial) answer(d *Decision, now time.Time) bool {
+	at, since := k.seen.At, now.Sub(k.answered)
+	if k.over(now) || since < 0 {
+		return false
 	}
 	passed := int64(since / time.Microsecond)
 	if at.Now > math.MaxInt64-passed {
-		return bucket.Result{}, false
+		return false
 	}
 	at.Now += passed
-	o := bucket.Step(d.seen.Entry, *req, at)
-	unsure := time.Duration(int64(now.Sub(d.sent)/time.Microsecond)-passed+1) * time.Microsecond
-	return o.Result, refused(req.Op, &o) && (o.Result.Never || o.Result.Wait-unsure > req.Op.LongestWait)
+	req := &d.Charges[0].Request
+	o := bucket.Step(k.seen.Entry, *req, at)
+	unsure := time.Duration(int64(now.Sub(k.sent)/time.Microsecond)-passed+1) * time.Microsecond
+	if !refused(req.Op, &o) || !o.Result.Never && o.Result.Wait-unsure <= req.Op.LongestWait {
+		return false
+	}
+	d.Results[0] = o.Result
+	d.Results[0].Source = bucket.SourceCache
+	return true
 }
 
 // over tells that the time has passed within which it may be used, or that the
 // clock was set back.
-func (d *denial) over(now time.Time) bool {
-	age := now.Sub(d.sent)
-	return age < 0 || age >= d.life
+func (k *denial) over(now time.Time) bool {
+	age := now.Sub(k.sent)
+	return age < 0 || age >= k.life
 }
 
 // How the keys are spread: over shards, each with a lock, and within a shard over
