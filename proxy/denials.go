@@ -37,8 +37,8 @@ import (
 // An answer from here is no round trip and no allocation (up to four bandwidths), and
 // keys do not wait for each other. See [WithMaxDenials] for the memory. Failures are
 // not remembered, nor is what another store or a policy answered, a refusal by a
-// bucket that is full, or one by a backend that does not tell what it saw
-// ([Decision.Seen]). Batches and sets are passed on.
+// stored bucket that is full, which may be forgotten at any time, or one by a backend
+// that does not tell what it saw ([Decision.Seen]). Batches and sets are passed on.
 func CacheDenials(b Backend, staleness time.Duration, opts ...DenialOption) Backend {
 	c := &denials{backend: b, staleness: staleness, most: DefaultMaxDenials, now: time.Now, seed: maphash.MakeSeed()}
 	if staleness < time.Millisecond || staleness > time.Hour {

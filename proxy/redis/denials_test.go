@@ -136,3 +136,31 @@ func BenchmarkDenial(b *testing.B) {
 		})
 	}
 }
+
+// Many who press at once, on a trip each, are soon answered from what one of them was
+// told, although refusals and the last grants pass each other.
+func TestACrowdIsSoonRemembered(t *testing.T) {
+	server := redistest.Start(t)
+	rdb := connect(t, server.URL())
+	onEachClient(t, func(t *testing.T, on library, mode redis.Option) {
+		b := manage(t, proxy.CacheDenials(on(t, rdb, mode, redis.WithoutCoalescing()), time.Hour), t.Name()).Bucket("k", perHour(t, 100))
+		commandCalls(t, rdb)
+		const callers, calls = 64, 500
+		var crowd sync.WaitGroup
+		for range callers {
+			crowd.Go(func() {
+				for range calls {
+					if _, err := b.TryConsume(t.Context(), 1); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		crowd.Wait()
+		n := commandCalls(t, rdb)["evalsha"]
+		t.Logf("%d commands for %d calls", n, callers*calls)
+		if n > callers*calls/4 {
+			t.Errorf("%d commands for %d calls", n, callers*calls)
+		}
+	})
+}
