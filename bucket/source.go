@@ -14,10 +14,14 @@ const (
 	// SourcePolicy is a rule for when the store is in trouble: no bucket was
 	// asked, so of the answer only Consumed, Tokens and Wait mean anything.
 	SourcePolicy
+	// SourceCache is what a refusal by the store was worked out from a little
+	// while ago, see proxy.CacheDenials.
+	SourceCache
 )
 
 var sourceNames = [...]string{
 	SourceStore: "store", SourceCoalesced: "coalesced", SourceFallback: "fallback", SourcePolicy: "policy",
+	SourceCache: "cache",
 }
 
 // String is the name of the source.

@@ -29,6 +29,9 @@ type (
 	Validator interface{ Validate() error }
 	// NonBlocking tells that Do never blocks, so that calls need no timeout.
 	NonBlocking interface{ NonBlocking() bool }
+	// Recaller answers a decision at once, without any I/O, if it can, and tells
+	// whether it did. Such a call needs no timeout either.
+	Recaller interface{ Recall(d *Decision) bool }
 )
 
 func validate(b Backend) error {
@@ -44,6 +47,11 @@ func validate(b Backend) error {
 func nonBlocking(b Backend) bool {
 	n, ok := b.(NonBlocking)
 	return ok && n.NonBlocking()
+}
+
+func recall(b Backend, d *Decision) bool {
+	r, ok := b.(Recaller)
+	return ok && r.Recall(d)
 }
 
 // Decision is one thing to decide: a set of charges, taken all or nothing.
@@ -63,6 +71,17 @@ type Decision struct {
 	// Failure is why the store gave no answer, where a wrapper gave one in its
 	// place.
 	Failure error
+	// AskSeen asks the backend for Seen, which it leaves nil otherwise.
+	AskSeen bool
+	// Seen is what a refusal that changes nothing was worked out from, see
+	// [Decision.Conclude]. It is not to be changed.
+	Seen *Seen
+}
+
+// Seen is what a store held under a key at an instant; see [Decision.Seen].
+type Seen struct {
+	Entry bucket.Entry
+	At    bucket.Moment
 }
 
 // Charge is one operation on one key.
@@ -95,6 +114,29 @@ func (d *Decision) Single() (*Charge, *bucket.Result, bool) {
 		return nil, nil, false
 	}
 	return &d.Charges[0], &d.Results[0], true
+}
+
+// Conclude fills in the result, or error, that [bucket.Step] has worked out from a
+// stored entry at an instant, and if somebody asks for it what that was.
+func (d *Decision) Conclude(stored *bucket.Entry, at bucket.Moment, o *bucket.Outcome) {
+	d.Results[0], d.Err, d.Seen = o.Result, o.Err, nil
+	if d.AskSeen && refused(d.Charges[0].Op, o) {
+		d.Seen = &Seen{*stored, at}
+	}
+}
+
+// refused tells that an outcome is a refusal that changes nothing.
+func refused(op bucket.Operation, o *bucket.Outcome) bool {
+	return mayBeRefused(op) && o.Err == nil && o.Change == bucket.Keep && !o.Result.Consumed && !o.Result.Configuration.IsZero()
+}
+
+// mayBeRefused tells the operations that take tokens only if they may.
+func mayBeRefused(op bucket.Operation) bool {
+	switch op.Kind {
+	case bucket.OpConsume, bucket.OpConsumeUpTo, bucket.OpReserve:
+		return op.Tokens > 0
+	}
+	return false
 }
 
 // Codec is the stored form of buckets. Package codec has it.

@@ -58,9 +58,10 @@ type trip struct {
 }
 
 type seat struct {
-	charge Charge
-	empty  bool // who sat there has left
-	place  int  // among the decisions
+	charge  Charge
+	askSeen bool
+	empty   bool // who sat there has left
+	place   int  // among the decisions
 }
 
 func (c *coalescer) Do(ctx context.Context, ds []Decision) {
@@ -70,7 +71,7 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 	}
 	key := ds[0].Charges[0].Key
 	g := &c.shards[maphash.String(c.seed, key)%uint64(len(c.shards))]
-	t, i := g.enter(ctx, &ds[0].Charges[0])
+	t, i := g.enter(ctx, &ds[0])
 	if t == nil {
 		defer c.land(g, key)
 		c.backend.Do(ctx, ds)
@@ -100,7 +101,8 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 }
 
 // enter begins a trip, or takes a seat in the next one.
-func (g *gate) enter(ctx context.Context, charge *Charge) (*trip, int) {
+func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
+	charge := &d.Charges[0]
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t, busy := g.keys[charge.Key]
@@ -115,7 +117,7 @@ func (g *gate) enter(ctx context.Context, charge *Charge) (*trip, int) {
 		t = &trip{origin: context.WithoutCancel(ctx), done: make(chan struct{})}
 		g.keys[charge.Key] = t
 	}
-	t.seats = append(t.seats, seat{charge: *charge})
+	t.seats = append(t.seats, seat{charge: *charge, askSeen: d.AskSeen})
 	if deadline, ok := ctx.Deadline(); !ok {
 		t.unbounded = true
 	} else if deadline.After(t.latest) {
@@ -198,7 +200,7 @@ func (t *trip) board() {
 		n := len(t.decisions)
 		s.place, charges[n] = n, s.charge
 		t.decisions = append(t.decisions, Decision{
-			Charges: charges[n : n+1 : n+1], Results: results[n : n+1 : n+1],
+			Charges: charges[n : n+1 : n+1], Results: results[n : n+1 : n+1], AskSeen: s.askSeen,
 		})
 	}
 }
@@ -208,6 +210,9 @@ func (c *coalescer) Close() error { return c.backend.Close() }
 
 // Validate tells what the backend has to tell.
 func (c *coalescer) Validate() error { return validate(c.backend) }
+
+// Recall answers what the backend can at once.
+func (c *coalescer) Recall(d *Decision) bool { return recall(c.backend, d) }
 
 // NonBlocking tells whether the backend never blocks.
 func (c *coalescer) NonBlocking() bool { return nonBlocking(c.backend) }

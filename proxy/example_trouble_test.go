@@ -101,6 +101,54 @@ func ExampleCoalesce() {
 	// true <nil>
 }
 
+// Whoever is refused and asks again is answered without asking the store.
+func ExampleCacheDenials() {
+	m, _ := proxy.NewManager(proxy.CacheDenials(proxy.CompareAndSwap(newShelf(), codec.MessagePack{}), time.Second))
+	defer m.Close()
+	for _, cost := range []int64{3, 1, 1, 2} {
+		p, err := m.Bucket("alice", threeAnHour).Consume(context.Background(), cost)
+		fmt.Println(p.Consumed, p.Source, err)
+	}
+	// Output:
+	// true store <nil>
+	// false store <nil>
+	// false cache <nil>
+	// false cache <nil>
+}
+
+// Where denials are remembered: around the store, inside of what answers in its place.
+func ExampleWithMaxDenials() {
+	store := proxy.CacheDenials(memory.New(), 500*time.Millisecond, proxy.WithMaxDenials(10_000))
+	m, err := proxy.NewManager(proxy.AllowOnFailure(store))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	fmt.Println(m.Bucket("alice", threeAnHour).TryConsume(context.Background(), 3))
+	// Output: true <nil>
+}
+
+// A clock that a test sets.
+func ExampleWithDenialClock() {
+	now := time.Unix(0, 0)
+	clock := func() time.Time { return now }
+	m, _ := proxy.NewManager(proxy.CacheDenials(memory.New(memory.WithClock(clock)), time.Minute, proxy.WithDenialClock(clock)))
+	defer m.Close()
+	b := m.Bucket("alice", threeAnHour)
+	for _, cost := range []int64{3, 1, 1} {
+		p, _ := b.Consume(context.Background(), cost)
+		fmt.Println(p.Consumed, p.Source, p.Wait)
+	}
+	now = now.Add(20 * time.Minute)
+	fmt.Println(b.TryConsume(context.Background(), 1))
+	// Output:
+	// true store 0s
+	// false store 20m0s
+	// false cache 20m0s
+	// true <nil>
+}
+
 // What is in the store does not tell who was limited.
 func ExampleWithHashedKeys() {
 	m, _ := proxy.NewManager(memory.New(), proxy.WithHashedKeys([]byte("kept with the other secrets")))

@@ -93,11 +93,16 @@ func (f *fallback) conclude(ctx context.Context, ds []Decision) {
 			if standsIn(&ds[i]) {
 				f.standIn(ctx, ds[i:i+1])
 			}
-		case errors.Is(ds[i].Err, errors.ErrUnsupported): // nobody was asked
+		case errors.Is(ds[i].Err, errors.ErrUnsupported), remembered(&ds[i]): // nobody was asked
 		case ctx.Err() == nil || ds[i].Err == nil: // else the caller has left
 			ds[i].Notes |= f.breaker.succeeded()
 		}
 	}
+}
+
+// remembered tells that an answer says nothing about the store.
+func remembered(d *Decision) bool {
+	return len(d.Charges) == 1 && d.Err == nil && d.Results[0].Source == bucket.SourceCache
 }
 
 // standsIn tells whether the other backend may decide.
@@ -134,6 +139,9 @@ func (f *fallback) Validate() error {
 	return errors.Join(f.err, validate(f.primary), validate(f.other))
 }
 
+// Recall answers what the first backend can at once, while it is trusted.
+func (f *fallback) Recall(d *Decision) bool { return f.breaker.closed() && recall(f.primary, d) }
+
 // NonBlocking tells whether neither backend blocks.
 func (f *fallback) NonBlocking() bool { return nonBlocking(f.primary) && nonBlocking(f.other) }
 
@@ -163,6 +171,12 @@ func (b *breaker) lets() bool {
 	}
 	b.next = now.Add(b.interval)
 	return true
+}
+
+func (b *breaker) closed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failures < b.most
 }
 
 func (b *breaker) failed() Notes {

@@ -261,8 +261,11 @@ func (m *Manager) do(ctx context.Context, charge Charge, mayLack bool) (bucket.R
 }
 
 // decide bounds the call by the timeout. A backend that never blocks is spared
-// the timer.
+// the timer, and so is one that knows the answer.
 func (m *Manager) decide(ctx context.Context, ds []Decision) {
+	if recall(m.backend, &ds[0]) {
+		return
+	}
 	if !m.nonBlocking {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, m.timeout)

@@ -14,7 +14,7 @@ import (
 // Nothing is measured or allocated when there is no observer.
 //
 // Labels of metrics are Kind, Result.Source and Op.Kind, which have few values and
-// names. Key, Result and Err are for logs and traces.
+// names; what [CacheDenials] has answered is told by Result.Source. Key, Result and Err are for logs and traces.
 type Observer interface {
 	Observe(ctx context.Context, e Event)
 }

@@ -100,6 +100,9 @@ func (p *policy) Do(ctx context.Context, ds []Decision) {
 // Validate tells what the backend has to tell.
 func (p *policy) Validate() error { return validate(p.Backend) }
 
+// Recall answers what the backend can at once.
+func (p *policy) Recall(d *Decision) bool { return recall(p.Backend, d) }
+
 // NonBlocking tells whether the backend never blocks.
 func (p *policy) NonBlocking() bool { return nonBlocking(p.Backend) }
 

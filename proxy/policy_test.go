@@ -266,7 +266,7 @@ func TestWrappersForward(t *testing.T) {
 	n := 0
 	b := closing{closed: &n}
 	for _, wrapped := range []proxy.Backend{
-		proxy.Coalesce(b), proxy.AllowOnFailure(b), proxy.DenyOnFailure(b), proxy.FallBack(b, memory.New()), proxy.FallBack(memory.New(), b),
+		proxy.Coalesce(b), proxy.AllowOnFailure(b), proxy.DenyOnFailure(b), proxy.CacheDenials(b, time.Second), proxy.FallBack(b, memory.New()), proxy.FallBack(memory.New(), b),
 	} {
 		n = 0
 		if err := wrapped.Close(); !errors.Is(err, errDown) || n != 1 {
@@ -278,7 +278,7 @@ func TestWrappersForward(t *testing.T) {
 	}
 	m := memory.New()
 	defer m.Close()
-	for _, wrapped := range []proxy.Backend{proxy.Coalesce(m), proxy.AllowOnFailure(m), proxy.FallBack(m, m)} {
+	for _, wrapped := range []proxy.Backend{proxy.Coalesce(m), proxy.AllowOnFailure(m), proxy.CacheDenials(m, time.Second), proxy.FallBack(m, m)} {
 		if !wrapped.(proxy.NonBlocking).NonBlocking() {
 			t.Errorf("%T says that it blocks", wrapped)
 		}

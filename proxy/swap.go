@@ -194,7 +194,7 @@ func Replay(c Codec, ds []Decision, stored Stored) After {
 		d, charge := &ds[i], &ds[i].Charges[0]
 		d.Notes &^= StateLost // what an earlier attempt has found
 		o := bucket.Step(entry, charge.Request, stored.At)
-		d.Results[0], d.Err = o.Result, o.Err
+		d.Conclude(&entry, stored.At, &o)
 		if lost {
 			d.Notes |= StateLost
 			if o.Err == nil && o.Change == bucket.Keep && !charge.Op.ReadOnly() {

@@ -18,6 +18,9 @@ var kinds = []bucket.Kind{
 // choose picks the next call. Nothing reserved, nothing to cancel: then it is a look.
 func (c *client) choose() call {
 	next := call{key: c.random.IntN(c.keys), kind: kinds[c.random.IntN(len(kinds))], n: c.random.Int64N(4)}
+	if c.pressing && c.random.IntN(5) > 0 {
+		next.kind, next.n = bucket.OpConsume, next.n+1
+	}
 	switch next.kind {
 	case bucket.OpReserve:
 		next.n += 1 + 7*c.random.Int64N(2) // up to 11, which is never met

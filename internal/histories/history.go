@@ -37,6 +37,7 @@ type History struct {
 	keys     int
 	managers []*proxy.Manager
 	pace     time.Duration
+	pressing bool
 
 	epoch   time.Time
 	begun   atomic.Int64  // calls
@@ -68,6 +69,9 @@ func (h *History) Keys() int { return h.keys }
 
 // Pace has clients wait so long between calls while something disturbs. Play comes after.
 func (h *History) Pace(between time.Duration) { h.pace = between }
+
+// Press has clients mostly take, so that most are refused. Play comes after.
+func (h *History) Press() { h.pressing = true }
 
 // Play has all clients make their calls. As they do, disturb is called on this goroutine, unless it is nil. Until it
 // has returned a client waits whose call has failed, so that few outcomes are unknown, or that has made most of its

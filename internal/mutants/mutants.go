@@ -8,6 +8,8 @@ var (
 	deletes    = []string{"./proxy/redis", "-run", "C35|C50"} // not where clocks may differ, as in the traces
 	words      = []string{"./internal/trace", "-run", "^TestLocalWord$", "-trace.ops=50000"}
 	runs       = []string{"./proxy/redis", "-run", "TakesInRuns"}
+	denied     = []string{"./proxy", "-run", "Denial|C61"}
+	overtaken  = []string{"./proxy", "-run", "DenialsThatAreOvertaken"}
 	swap       = []string{"./internal/trace", "-run", "^TestGoRedisCompareAndSwap$", "-trace.ops=6000"}
 )
 
@@ -87,6 +89,16 @@ var mutants = []mutant{
 	{"failure policy: who leaves is a failure", "proxy/policy.go", "ctx.Err() == context.Canceled || ", "", []string{"./proxy", "-run", "Leave"}},
 	{"fall back: refunded by the other", "proxy/fallback.go", "return asks(c.Op.Kind) || c.Op.Kind == bucket.OpInspect", "return true", []string{"./proxy", "-run", "ReservationsStay|OnlyTheStore"}},
 	{"fall back: its reservations are refunded", "bucket/reservation.go", " || r.Source == SourceFallback", "", []string{"./proxy", "-run", "ReservationsStay"}},
+	{"denials: an epoch that is over counts", "proxy/denials.go", "if p.epochs[p.epoch] != epoch {", "if false {", overtaken},
+	{"denials: nothing ends an epoch", "proxy/denials.go", "\tdelete(p.keys, p.key)\n\tp.epochs[p.epoch]++\n", "\tdelete(p.keys, p.key)\n", overtaken},
+	{"denials: one that is dropped ends no epoch", "proxy/denials.go", "\ts.epochs[d.epoch]++\n", "", overtaken},
+	{"denials: no witness kept", "proxy/denials.go", "\t\td.life = 0\n", "\t\treturn\n", overtaken},
+	{"denials: the later of two that differ kept", "proxy/denials.go", "case d.sent.After(known.answered):", "case true:", overtaken},
+	{"denials: forgotten by when the answer came", "proxy/denials.go", "int64(now.Sub(k.sent)/time.Microsecond)-passed+1", "1", denied},
+	{"denials: told by when the store was asked", "proxy/denials.go", "k.seen.At, now.Sub(k.answered)", "k.seen.At, now.Sub(k.sent)", denied},
+	{"denials: kept beyond the staleness", "proxy/denials.go", "age >= k.life", "age > k.life", denied},
+	{"denials: a full bucket that may be gone", "proxy/denials.go", "min(fresh.life, r.TimeToFull)", "max(fresh.life, 0*r.TimeToFull)", []string{"./internal/trace", "-run", "^TestDenialsOfMemory$"}},
+	{"denials: they close a breaker", "proxy/fallback.go", "errors.ErrUnsupported), remembered(&ds[i]):", "errors.ErrUnsupported):", denied},
 	{"breaker: never closes", "proxy/fallback.go", "if b.failures = 0; was == b.most {", "if was == b.most {", []string{"./proxy", "-run", "FallBack"}},
 	{"word: idle time saved up", "bucket/word.go", "max(0, int64(full-present<<1)>>1) + cost", "int64(full-present<<1)>>1 + cost", words},
 	{"word: one token too few", "bucket/word.go", "if lack > w.most {", "if lack >= w.most {", words},

@@ -99,7 +99,7 @@ func (b *Backend) Close() error {
 // Do decides; see [proxy.Backend].
 func (b *Backend) Do(_ context.Context, ds []proxy.Decision) {
 	for i := range ds {
-		charge, result, ok := ds[i].Single()
+		charge, _, ok := ds[i].Single()
 		if !ok {
 			continue
 		}
@@ -107,14 +107,14 @@ func (b *Backend) Do(_ context.Context, ds []proxy.Decision) {
 			ds[i].Err = proxy.ErrClosed
 			continue
 		}
-		*result, ds[i].Err = b.decide(charge)
+		b.decide(&ds[i], charge)
 	}
 	b.sweepSome()
 }
 
 // decide finds or makes the entry of a key and applies the charge to it. It
 // starts anew where another call made or dropped the entry at the same time.
-func (b *Backend) decide(c *proxy.Charge) (bucket.Result, error) {
+func (b *Backend) decide(d *proxy.Decision, c *proxy.Charge) {
 	s := &b.shards[maphash.String(b.seed, c.Key)%shardCount]
 	for {
 		e := s.find(c.Key)
@@ -122,23 +122,24 @@ func (b *Backend) decide(c *proxy.Charge) (bucket.Result, error) {
 			now := b.clock()
 			o := step(bucket.Entry{}, c, now)
 			if o.Change != bucket.Write || s.insert(c.Key, newEntry(o, c, now)) {
-				return o.Result, o.Err
+				d.Conclude(&bucket.Entry{}, moment(now), &o)
+				return
 			}
 			continue
 		}
-		if result, err, ok := b.apply(s, e, c); ok {
-			return result, err
+		if b.apply(s, e, d, c) {
+			return
 		}
 	}
 }
 
 // apply decides on an entry under its lock. The clock is read inside, so that
 // instants arrive in order. It is false if the entry was dropped meanwhile.
-func (b *Backend) apply(s *shard, e *entry, c *proxy.Charge) (_ bucket.Result, err error, ok bool) {
+func (b *Backend) apply(s *shard, e *entry, d *proxy.Decision, c *proxy.Charge) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.dropped {
-		return bucket.Result{}, nil, false
+		return false
 	}
 	now := b.clock()
 	stored := e.bucket
@@ -153,12 +154,15 @@ func (b *Backend) apply(s *shard, e *entry, c *proxy.Charge) (_ bucket.Result, e
 		e.dropped = true
 		s.remove(c.Key, e)
 	}
-	return o.Result, o.Err, true
+	d.Conclude(&stored, moment(now), &o)
+	return true
 }
 
 func step(stored bucket.Entry, c *proxy.Charge, now int64) bucket.Outcome {
-	return bucket.Step(stored, c.Request, bucket.Moment{Now: now, Tick: bucket.Microsecond})
+	return bucket.Step(stored, c.Request, moment(now))
 }
+
+func moment(now int64) bucket.Moment { return bucket.Moment{Now: now, Tick: bucket.Microsecond} }
 
 func newEntry(o bucket.Outcome, c *proxy.Charge, now int64) *entry {
 	return &entry{bucket: o.Next, until: until(o, c, now)}

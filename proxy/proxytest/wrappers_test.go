@@ -35,3 +35,26 @@ func TestWrappers(t *testing.T) {
 		})
 	}
 }
+
+// Nor does one that remembers, as long as all goes through it.
+func TestRememberedDenials(t *testing.T) {
+	for name, wrap := range map[string]func(proxy.Backend) proxy.Backend{
+		"alone": func(b proxy.Backend) proxy.Backend { return b },
+		"inside of others": func(b proxy.Backend) proxy.Backend {
+			return proxy.AllowOnFailure(proxy.FallBack(proxy.Coalesce(b), memory.New()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxytest.Run(t, proxytest.Factory{
+				InProcess: true,
+				Open: func(_ *testing.T, c proxytest.Clock) proxy.Backend {
+					if c.Now == nil {
+						return wrap(proxy.CacheDenials(memory.New(), time.Hour))
+					}
+					b := memory.New(memory.WithClock(c.Now))
+					return wrap(proxy.CacheDenials(b, time.Hour, proxy.WithDenialClock(c.Now)))
+				},
+			})
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package goredis_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,44 @@ func TestConformance(t *testing.T) {
 }
 
 func conform(t *testing.T, opts ...redis.Option) {
+	c := connect(t)
+	proxytest.Run(t, proxytest.Factory{
+		Open: func(_ *testing.T, clock proxytest.Clock) proxy.Backend { return on(c, clock, opts...) },
+		Put: func(t *testing.T, key string, b []byte) {
+			if err := c.Set(t.Context(), key, b, time.Minute).Err(); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}
+
+// All managers of a test share one cache of denials, unless their clocks differ: what
+// another process does is seen later, which is tested elsewhere.
+func TestConformanceOfRememberedDenials(t *testing.T) {
+	c := connect(t)
+	caches := map[string]proxy.Backend{}
+	proxytest.Run(t, proxytest.Factory{
+		Open: func(t *testing.T, clock proxytest.Clock) proxy.Backend {
+			if clock.Now == nil {
+				return proxy.CacheDenials(on(c, clock), time.Millisecond)
+			}
+			test := strings.Join(strings.SplitN(t.Name(), "/", 3)[:2], "/") // not a part of it
+			if caches[test] == nil || clock.Skew < time.Hour {
+				caches[test] = proxy.CacheDenials(on(c, clock), time.Hour, proxy.WithDenialClock(clock.Now))
+			}
+			return caches[test]
+		},
+	})
+}
+
+func on(c *client.Client, clock proxytest.Clock, opts ...redis.Option) proxy.Backend {
+	if clock.Now != nil {
+		opts = append([]redis.Option{redis.WithClientClock(clock.Now, clock.Skew)}, opts...)
+	}
+	return goredis.New(c, opts...)
+}
+
+func connect(t *testing.T) *client.Client {
 	options, err := client.ParseURL(redistest.URL(t))
 	if err != nil {
 		t.Fatal(err)
@@ -29,18 +68,5 @@ func conform(t *testing.T, opts ...redis.Option) {
 			t.Error(err)
 		}
 	})
-	proxytest.Run(t, proxytest.Factory{
-		Open: func(_ *testing.T, clock proxytest.Clock) proxy.Backend {
-			opts := opts
-			if clock.Now != nil {
-				opts = append([]redis.Option{redis.WithClientClock(clock.Now, clock.Skew)}, opts...)
-			}
-			return goredis.New(c, opts...)
-		},
-		Put: func(t *testing.T, key string, b []byte) {
-			if err := c.Set(t.Context(), key, b, time.Minute).Err(); err != nil {
-				t.Fatal(err)
-			}
-		},
-	})
+	return c
 }
