@@ -12,8 +12,7 @@ import (
 // The floor is what no local bucket can do without: reading the clock and moving
 // a word.
 func BenchmarkLocal(b *testing.B) {
-	day := 24 * time.Hour
-	one := greedy(1<<40, 1_000_000, time.Second)
+	const plenty = 1 << 32 // fits the word
 	base := time.Now()
 	var word atomic.Int64
 	for _, bench := range []struct {
@@ -24,9 +23,11 @@ func BenchmarkLocal(b *testing.B) {
 			old := word.Load()
 			return word.CompareAndSwap(old, old+int64(time.Since(base)))
 		}},
-		{"one", taker(one)},
-		{"one, refused", taker(greedy(1, 1, 1000*day))},
-		{"three", taker(one, greedy(1<<40, 1_000_000, day), interval(1<<40, 1000, time.Hour))},
+		{"one, taken", taker(1, greedy(plenty, 10, time.Second))},
+		{"one, refused", taker(1, greedy(1, 1, 24*time.Hour))},
+		{"three, taken", taker(1, greedy(plenty, 10, time.Second), greedy(plenty, 500, time.Minute), greedy(plenty, 10_000, time.Hour))},
+		{"three, refused", taker(10, greedy(10, 10, time.Second), greedy(500, 500, time.Minute), greedy(10, 10, time.Hour))},
+		{"each kind, taken", taker(1, greedy(plenty, 10, time.Second), interval(plenty, 500, time.Minute), aligned(plenty, 10_000, time.Hour))},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -44,7 +45,9 @@ func BenchmarkLocal(b *testing.B) {
 	}
 }
 
-func taker(bandwidths ...bandwidth.Bandwidth) func() bool {
+// taker takes from a bucket that holds n tokens less than it could.
+func taker(n int64, bandwidths ...bandwidth.Bandwidth) func() bool {
 	l := bucket.New(bucket.MustConfiguration(bandwidths...))
+	l.TryConsume(n)
 	return func() bool { return l.TryConsume(1) }
 }

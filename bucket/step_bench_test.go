@@ -29,11 +29,13 @@ func BenchmarkStep(b *testing.B) {
 			drain := bucket.Request{Config: c, Op: bucket.Operation{Kind: bucket.OpConsumeUpTo, Tokens: 1000}}
 			entry := bucket.Step(bucket.Entry{}, drain, at).Next
 			req := bucket.Request{Config: c, Op: bucket.Operation{Kind: bench.kind, Tokens: bench.tokens}}
+			var r bucket.Result
 			b.ReportAllocs()
 			for b.Loop() {
 				at.Now += 7
-				if o := bucket.Step(entry, req, at); o.Change == bucket.Write {
-					entry = o.Next
+				next := entry
+				if f, _ := next.Step(&r, &req, at); f.Change == bucket.Write {
+					entry = next
 				}
 				if at.Now&0xfff == 0 {
 					entry.State.Levels[0].Tokens = 0
