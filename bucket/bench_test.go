@@ -5,14 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice/bandwidth"
 	"github.com/sluice-go/sluice/bucket"
 )
 
 // The floor is what no local bucket can do without: reading the clock and moving
 // a word.
 func BenchmarkLocal(b *testing.B) {
-	const plenty = 1 << 32 // fits the word
+	const plenty = 1 << 32
 	base := time.Now()
 	var word atomic.Int64
 	for _, bench := range []struct {
@@ -23,11 +22,13 @@ func BenchmarkLocal(b *testing.B) {
 			old := word.Load()
 			return word.CompareAndSwap(old, old+int64(time.Since(base)))
 		}},
-		{"one, taken", taker(1, greedy(plenty, 10, time.Second))},
-		{"one, refused", taker(1, greedy(1, 1, 24*time.Hour))},
-		{"three, taken", taker(1, greedy(plenty, 10, time.Second), greedy(plenty, 500, time.Minute), greedy(plenty, 10_000, time.Hour))},
-		{"three, refused", taker(10, greedy(10, 10, time.Second), greedy(500, 500, time.Minute), greedy(10, 10, time.Hour))},
-		{"each kind, taken", taker(1, greedy(plenty, 10, time.Second), interval(plenty, 500, time.Minute), aligned(plenty, 10_000, time.Hour))},
+		{"one, taken", taker(1, limits(plenty, 1))},
+		{"one, refused", taker(5, limits(5, 1))},
+		{"three, taken", taker(1, limits(plenty, 3))},
+		{"three, refused", taker(5, limits(5, 3))},
+		{"each kind, taken", taker(1, bucket.MustConfiguration(
+			greedy(plenty, 10, time.Second), interval(plenty, 500, time.Minute), aligned(plenty, 10_000, time.Hour),
+		))},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -45,9 +46,8 @@ func BenchmarkLocal(b *testing.B) {
 	}
 }
 
-// taker takes from a bucket that holds n tokens less than it could.
-func taker(n int64, bandwidths ...bandwidth.Bandwidth) func() bool {
-	l := bucket.New(bucket.MustConfiguration(bandwidths...))
-	l.TryConsume(n)
-	return func() bool { return l.TryConsume(1) }
+// taker takes n tokens of a new bucket again and again.
+func taker(n int64, c bucket.Configuration) func() bool {
+	l := bucket.New(c)
+	return func() bool { return l.TryConsume(n) }
 }
