@@ -116,18 +116,19 @@ func (d *Decision) Single() (*Charge, *bucket.Result, bool) {
 	return &d.Charges[0], &d.Results[0], true
 }
 
-// Conclude fills in the result, or error, that [bucket.Step] has worked out from a
-// stored entry at an instant, and if somebody asks for it what that was.
-func (d *Decision) Conclude(stored *bucket.Entry, at bucket.Moment, o *bucket.Outcome) {
-	d.Results[0], d.Err, d.Seen = o.Result, o.Err, nil
-	if d.AskSeen && refused(d.Charges[0].Op, o) {
+// Conclude ends a decision whose result or error is filled in: if somebody asks for
+// it, it keeps what a refusal was worked out from, the stored entry and the instant.
+// The change is what [bucket.Entry.Step] asks of the store.
+func (d *Decision) Conclude(stored *bucket.Entry, at bucket.Moment, change bucket.Change) {
+	d.Seen = nil
+	if d.AskSeen && change == bucket.Keep && d.Err == nil && refused(d.Charges[0].Op, &d.Results[0]) {
 		d.Seen = &Seen{*stored, at}
 	}
 }
 
-// refused tells that an outcome is a refusal that changes nothing.
-func refused(op bucket.Operation, o *bucket.Outcome) bool {
-	return mayBeRefused(op) && o.Err == nil && o.Change == bucket.Keep && !o.Result.Consumed && !o.Result.Configuration.IsZero()
+// refused tells that tokens were asked for and not taken.
+func refused(op bucket.Operation, r *bucket.Result) bool {
+	return mayBeRefused(op) && !r.Consumed && !r.Configuration.IsZero()
 }
 
 // mayBeRefused tells the operations that take tokens only if they may.

@@ -180,13 +180,15 @@ func (k *denial) answer(d *Decision, now time.Time) bool {
 	}
 	at.Now += passed
 	req := &d.Charges[0].Request
-	o := bucket.Step(k.seen.Entry, *req, at)
+	var r bucket.Result
+	entry := k.seen.Entry
+	f, err := entry.Step(&r, req, at)
 	unsure := time.Duration(int64(now.Sub(k.sent)/time.Microsecond)-passed+1) * time.Microsecond
-	if !refused(req.Op, &o) || !o.Result.Never && o.Result.Wait-unsure <= req.Op.LongestWait {
+	if err != nil || f.Change != bucket.Keep || !refused(req.Op, &r) || !r.Never && r.Wait-unsure <= req.Op.LongestWait {
 		return false
 	}
-	d.Results[0] = o.Result
-	d.Results[0].Source = bucket.SourceCache
+	r.Source = bucket.SourceCache
+	d.Results[0] = r
 	return true
 }
 

@@ -122,7 +122,8 @@ func (b *Backend) decide(d *proxy.Decision, c *proxy.Charge) {
 			now := b.clock()
 			o := step(bucket.Entry{}, c, now)
 			if o.Change != bucket.Write || s.insert(c.Key, newEntry(o, c, now)) {
-				d.Conclude(&bucket.Entry{}, moment(now), &o)
+				d.Results[0], d.Err = o.Result, o.Err
+				d.Conclude(&bucket.Entry{}, moment(now), o.Change)
 				return
 			}
 			continue
@@ -154,7 +155,8 @@ func (b *Backend) apply(s *shard, e *entry, d *proxy.Decision, c *proxy.Charge) 
 		e.dropped = true
 		s.remove(c.Key, e)
 	}
-	d.Conclude(&stored, moment(now), &o)
+	d.Results[0], d.Err = o.Result, o.Err
+	d.Conclude(&stored, moment(now), o.Change)
 	return true
 }
 
