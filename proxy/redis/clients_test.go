@@ -21,7 +21,7 @@ type library func(t testing.TB, rdb *goclient.Client, options ...redis.Option) *
 var libraries = []struct {
 	name string
 	on   library
-}{{"go-redis", onGoRedis}, {"rueidis", onRueidis}}
+}{{"go-redis", onGoRedis}, {"go-redis that keeps time", onTimedGoRedis}, {"rueidis", onRueidis}}
 
 // onEachClient runs a test with each client library, in each mode.
 func onEachClient(t *testing.T, run func(t *testing.T, on library, mode redis.Option)) {
@@ -40,6 +40,25 @@ func (on library) manager(t testing.TB, rdb *goclient.Client, prefix string, mod
 
 func onGoRedis(_ testing.TB, rdb *goclient.Client, options ...redis.Option) *redis.Backend {
 	return goredis.New(rdb, options...)
+}
+
+// timed are clients that keep deadlines themselves, beside those that do not.
+var timed sync.Map
+
+func onTimedGoRedis(t testing.TB, rdb *goclient.Client, options ...redis.Option) *redis.Backend {
+	t.Helper()
+	if c, ok := timed.Load(rdb); ok {
+		return goredis.New(c.(*goclient.Client), options...)
+	}
+	o := *rdb.Options()
+	o.ContextTimeoutEnabled = true
+	c := goclient.NewClient(&o)
+	timed.Store(rdb, c)
+	t.Cleanup(func() {
+		timed.Delete(rdb)
+		_ = c.Close()
+	})
+	return goredis.New(c, options...)
 }
 
 // beside are the rueidis clients beside go-redis clients.

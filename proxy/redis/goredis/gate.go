@@ -2,7 +2,6 @@ package goredis
 
 import (
 	"encoding"
-	"errors"
 	"sync/atomic"
 )
 
@@ -23,7 +22,13 @@ func (g *gate) shut() bool {
 	return g.state.CompareAndSwap(open, closed) || g.state.Load() == closed
 }
 
-var errGivenUp = errors.New("sluice: the caller has given up")
+// isShut tells whether the caller has given up in time.
+func (g *gate) isShut() bool { return g.state.Load() == closed }
+
+// noScript is what a call that was given up in time runs: no script has this
+// SHA-1, nor is it one, so the server refuses and does nothing. An error instead
+// would break off the pipeline in which others go along.
+const noScript = "0000000000000000000000000000000000000000"
 
 // guarded is an argument that is encoded only while the gate is open, or has
 // been passed: commands of a pipeline, and what a cluster redirects, go together.
@@ -37,7 +42,7 @@ var _ encoding.BinaryMarshaler = guarded{}
 // MarshalBinary is called by go-redis as it writes a command.
 func (a guarded) MarshalBinary() ([]byte, error) {
 	if !a.gate.state.CompareAndSwap(open, passed) && a.gate.state.Load() == closed {
-		return nil, errGivenUp
+		return []byte(noScript), nil
 	}
 	return []byte(a.text), nil
 }

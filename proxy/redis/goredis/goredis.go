@@ -3,11 +3,20 @@
 //	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 //	m, err := proxy.NewManager(goredis.New(client))
 //
-// Calls end with their context, whatever the client's socket timeouts: a call
-// that is given up goes on in the background for at most one of them. A client
-// that dials several times, as it does by default, may take longer than the
-// manager's timeout to say why it cannot connect; the error then tells only of
-// the timeout. Fewer redis.Options.DialerRetries mend that.
+// Calls at the same time share pipelines where the client has one server, as a
+// *redis.Client does, also with Sentinel. With several servers each has a trip of
+// its own, so that a server in trouble holds up nobody else's.
+//
+// Set redis.Options.ContextTimeoutEnabled: the client then keeps deadlines itself,
+// and a call that goes alone needs no second goroutine, which is what costs most of
+// its time. In return a context that is cancelled, and whose deadline is not more
+// than 250 ms away, ends the call only then. Without that option calls end with
+// their context too, whatever the client's socket timeouts. Either way what has been
+// sent may be carried out afterwards.
+//
+// A client that dials several times, as it does by default, may take longer than the
+// manager's timeout to say why it cannot connect; the error then tells only of the
+// timeout. Fewer redis.Options.DialerRetries mend that.
 package goredis
 
 import (
@@ -52,48 +61,15 @@ func New(c Client, opts ...Option) *redis.Backend {
 	if c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil() {
 		return redis.New(nil, opts...)
 	}
-	return redis.New(&adapter{c}, opts...)
+	return redis.New(newPipe(c), opts...)
 }
 
-type adapter struct{ client Client }
-
-// Run runs scripts; see [redis.Client]. go-redis watches only its own socket
-// timeouts, so the calls are sent by a goroutine of their own, on commands that
-// nobody else sees, and left alone when the context ends.
-func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
-	var g gate
-	cmds := make([]client.Cmder, len(calls))
-	for i := range calls {
-		cmds[i] = command(ctx, &calls[i], source, &g)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		a.send(ctx, cmds)
-	}()
-	select {
-	case <-done:
-		sent := !g.shut()
-		for i := range calls {
-			calls[i].Reply, calls[i].Err = answer(cmds[i].(once), sent)
-		}
-	case <-ctx.Done():
-		err := ctx.Err()
-		if g.shut() {
-			err = fmt.Errorf("%w: %w", redis.ErrNotSent, err)
-		}
-		for i := range calls {
-			calls[i].Err = err
-		}
-	}
-}
-
-func (a *adapter) send(ctx context.Context, cmds []client.Cmder) {
+func send(ctx context.Context, c Client, cmds []client.Cmder) {
 	if len(cmds) == 1 {
-		_ = a.client.Process(ctx, cmds[0]) // the command keeps the error
+		_ = c.Process(ctx, cmds[0]) // the command keeps the error
 		return
 	}
-	p := a.client.Pipeline()
+	p := c.Pipeline()
 	for _, cmd := range cmds {
 		_ = p.Process(ctx, cmd)
 	}

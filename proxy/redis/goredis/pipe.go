@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -14,24 +15,34 @@ import (
 	"github.com/sluice-go/sluice/proxy/redis"
 )
 
-// mostTrips is how many trips are under way at a time. Few make pipelines long
-// where the client's processor is what is short; many keep those who come from
+// mostTrips is how many trips to one server are under way at a time. Few make
+// pipelines long where processors are what is short; many keep those who come from
 // waiting where the network is slow.
 const mostTrips = 8
 
-// pipe runs calls on one server. Up to mostTrips go at once; those who come
+// pipe runs calls through a client. Up to so many trips go at once; those who come
 // meanwhile gather, whatever their keys, and the next trip takes them all along as
 // one pipeline. Nobody waits for company.
-//
-// The client keeps the deadline of a trip itself, on its sockets. So who goes alone
-// goes on its own goroutine: being woken by another one costs more than all else
-// that a call does. A context that is cancelled it then notices at its deadline
-// only; where that is far, another goroutine goes in its place.
 type pipe struct {
-	client *client.Client
-	mu     sync.Mutex
-	flying int
-	next   *batch // who gathers; nil: nobody
+	client    Client
+	most      int  // trips at once
+	keepsTime bool // the client ends commands at their deadline
+	mu        sync.Mutex
+	flying    int
+	next      *batch // who gathers; nil: nobody
+}
+
+func newPipe(c Client) *pipe {
+	p := &pipe{client: c, most: math.MaxInt} // with several servers one in trouble would hold up the others
+	switch c := c.(type) {
+	case *client.Client:
+		p.most, p.keepsTime = mostTrips, c.Options().ContextTimeoutEnabled
+	case *client.ClusterClient:
+		p.keepsTime = c.Options().ContextTimeoutEnabled
+	case *client.Ring:
+		p.keepsTime = c.Options().ContextTimeoutEnabled
+	}
+	return p
 }
 
 // batch is the calls of several callers that go together.
@@ -49,25 +60,17 @@ type passenger struct {
 	cmds []client.Cmder
 }
 
-// newPipe gives the pipe its own view of a client, on the same connections and
-// with the same hooks, that ends a command with its context.
-func newPipe(c *client.Client) *pipe {
-	if o := c.Options(); !o.ContextTimeoutEnabled {
-		write := o.WriteTimeout
-		c = c.WithTimeout(o.ReadTimeout)
-		c.Options().WriteTimeout, c.Options().ContextTimeoutEnabled = write, true
-	}
-	return &pipe{client: c}
-}
-
-// Run runs scripts; see [redis.Client].
+// Run runs scripts; see [redis.Client]. A trip that nobody shares is made here if the
+// client can be trusted with its end, since being woken by another goroutine costs
+// more than all else that a call does. Others are made by a goroutine of their own,
+// on commands that nobody else sees, and left alone when the context ends.
 func (p *pipe) Run(ctx context.Context, calls []redis.Call, source bool) {
 	me := &passenger{cmds: make([]client.Cmder, len(calls))}
 	for i := range calls {
 		me.cmds[i] = command(ctx, &calls[i], source, &me.gate)
 	}
 	b := p.enter(ctx, me)
-	if b == nil && endsSoon(ctx) {
+	if b == nil && p.keepsTime && endsSoon(ctx) {
 		send(ctx, p.client, me.cmds)
 		p.land()
 		me.answer(ctx, calls)
@@ -86,11 +89,18 @@ func (p *pipe) Run(ctx context.Context, calls []redis.Call, source bool) {
 	}
 }
 
+// endsSoon tells whether a deadline is so near that a caller who cancels may as well
+// wait for it.
+func endsSoon(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) <= proxy.DefaultTimeout
+}
+
 // enter begins a trip, or joins those who gather for the next.
 func (p *pipe) enter(ctx context.Context, me *passenger) *batch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.flying < mostTrips {
+	if p.flying < p.most {
 		p.flying++
 		return nil
 	}
@@ -99,12 +109,6 @@ func (p *pipe) enter(ctx context.Context, me *passenger) *batch {
 	}
 	p.next.add(ctx, me)
 	return p.next
-}
-
-// endsSoon tells whether a deadline is so near that to wait for it is no harm.
-func endsSoon(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) <= proxy.DefaultTimeout
 }
 
 func newBatch(ctx context.Context) *batch {
