@@ -64,18 +64,6 @@ func New(c Client, opts ...Option) *redis.Backend {
 	return redis.New(newPipe(c), opts...)
 }
 
-func send(ctx context.Context, c Client, cmds []client.Cmder) {
-	if len(cmds) == 1 {
-		_ = c.Process(ctx, cmds[0]) // the command keeps the error
-		return
-	}
-	p := c.Pipeline()
-	for _, cmd := range cmds {
-		_ = p.Process(ctx, cmd)
-	}
-	_, _ = p.Exec(ctx)
-}
-
 // once is a command that go-redis must not send again after it may have been
 // carried out: a take is charged at most once.
 type once struct{ *client.Cmd }

@@ -4,60 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net"
-	"sync"
 	"time"
 
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
+	"github.com/sluice-go/sluice/proxy/redis/internal/trips"
 )
 
-// mostTrips is how many trips to one server are under way at a time. Few make
-// pipelines long where processors are what is short; many keep those who come from
-// waiting where the network is slow.
-const mostTrips = 8
-
-// pipe runs calls through a client. Up to so many trips go at once; those who come
-// meanwhile gather, whatever their keys, and the next trip takes them all along as
-// one pipeline. Nobody waits for company.
+// pipe runs calls through a client, those that meet as one pipeline.
 type pipe struct {
 	client    Client
-	most      int  // trips at once
 	keepsTime bool // the client ends commands at their deadline
-	mu        sync.Mutex
-	flying    int
-	next      *batch // who gathers; nil: nobody
-}
-
-func newPipe(c Client) *pipe {
-	p := &pipe{client: c, most: math.MaxInt} // with several servers one in trouble would hold up the others
-	switch c := c.(type) {
-	case *client.Client:
-		p.most, p.keepsTime = mostTrips, c.Options().ContextTimeoutEnabled
-	case *client.ClusterClient:
-		p.keepsTime = c.Options().ContextTimeoutEnabled
-	case *client.Ring:
-		p.keepsTime = c.Options().ContextTimeoutEnabled
-	}
-	return p
-}
-
-// batch is the calls of several callers that go together.
-type batch struct {
-	passengers []*passenger
-	origin     context.Context // the first caller's, for its values
-	latest     time.Time       // the latest deadline
-	unbounded  bool            // somebody has none
-	done       chan struct{}
+	trips     *trips.Sharing[*passenger]
 }
 
 // passenger is what one caller sends.
 type passenger struct {
 	gate gate
 	cmds []client.Cmder
+}
+
+func newPipe(c Client) *pipe {
+	p := &pipe{client: c}
+	most := trips.NotShared
+	switch c := c.(type) {
+	case *client.Client:
+		most, p.keepsTime = trips.ToOneServer, c.Options().ContextTimeoutEnabled
+	case *client.ClusterClient:
+		p.keepsTime = c.Options().ContextTimeoutEnabled
+	case *client.Ring:
+		p.keepsTime = c.Options().ContextTimeoutEnabled
+	}
+	p.trips = trips.New(most, p.send)
+	return p
 }
 
 // Run runs scripts; see [redis.Client]. A trip that nobody shares is made here if the
@@ -69,20 +51,18 @@ func (p *pipe) Run(ctx context.Context, calls []redis.Call, source bool) {
 	for i := range calls {
 		me.cmds[i] = command(ctx, &calls[i], source, &me.gate)
 	}
-	b := p.enter(ctx, me)
-	if b == nil && p.keepsTime && endsSoon(ctx) {
-		send(ctx, p.client, me.cmds)
-		p.land()
+	t := p.trips.Enter(ctx, me)
+	if t == nil && p.keepsTime && endsSoon(ctx) {
+		p.exec(ctx, me.cmds)
+		p.trips.Land()
 		me.answer(ctx, calls)
 		return
 	}
-	if b == nil {
-		b = newBatch(ctx)
-		b.add(ctx, me)
-		go p.fly(b)
+	if t == nil {
+		t = p.trips.Alone(ctx, me)
 	}
 	select {
-	case <-b.done:
+	case <-t.Done:
 		me.answer(ctx, calls)
 	case <-ctx.Done():
 		me.leave(ctx, calls)
@@ -96,76 +76,29 @@ func endsSoon(ctx context.Context) bool {
 	return ok && time.Until(deadline) <= proxy.DefaultTimeout
 }
 
-// enter begins a trip, or joins those who gather for the next.
-func (p *pipe) enter(ctx context.Context, me *passenger) *batch {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.flying < p.most {
-		p.flying++
-		return nil
-	}
-	if p.next == nil {
-		p.next = newBatch(ctx)
-	}
-	p.next.add(ctx, me)
-	return p.next
-}
-
-func newBatch(ctx context.Context) *batch {
-	return &batch{origin: context.WithoutCancel(ctx), done: make(chan struct{})}
-}
-
-func (b *batch) add(ctx context.Context, one *passenger) {
-	b.passengers = append(b.passengers, one)
-	if deadline, ok := ctx.Deadline(); !ok {
-		b.unbounded = true
-	} else if deadline.After(b.latest) {
-		b.latest = deadline
-	}
-}
-
-// land ends a trip and sends those who have gathered on theirs, on a goroutine
-// of their own, since whose trip this was is on the way back to its caller.
-func (p *pipe) land() {
-	p.mu.Lock()
-	b := p.next
-	p.next = nil
-	if b == nil {
-		p.flying--
-	}
-	p.mu.Unlock()
-	if b != nil {
-		go p.fly(b)
-	}
-}
-
-// fly carries out a shared trip. The next begins before the many here are told.
-func (p *pipe) fly(b *batch) {
-	defer close(b.done)
-	defer p.land()
-	ctx, cancel := b.context()
-	defer cancel()
-	if cmds := b.board(); len(cmds) > 0 {
-		send(ctx, p.client, cmds)
-	}
-}
-
-// board lists the commands of those who are still there. What somebody sends who
-// leaves after that, and before it is written, does nothing, see [guarded].
-func (b *batch) board() (cmds []client.Cmder) {
-	for _, one := range b.passengers {
+// send makes a trip for those who are still there. What somebody sends who leaves
+// after that, and before it is written, does nothing, see [guarded].
+func (p *pipe) send(ctx context.Context, aboard []*passenger) {
+	var cmds []client.Cmder
+	for _, one := range aboard {
 		if !one.gate.isShut() {
 			cmds = append(cmds, one.cmds...)
 		}
 	}
-	return cmds
+	p.exec(ctx, cmds)
 }
 
-func (b *batch) context() (context.Context, context.CancelFunc) {
-	if b.unbounded {
-		return context.WithCancel(b.origin)
+// exec sends commands, which keep their answers and errors.
+func (p *pipe) exec(ctx context.Context, cmds []client.Cmder) {
+	switch len(cmds) {
+	case 0:
+	case 1:
+		_ = p.client.Process(ctx, cmds[0])
+	default:
+		all := p.client.Pipeline()
+		_ = all.BatchProcess(ctx, cmds...)
+		_, _ = all.Exec(ctx)
 	}
-	return context.WithDeadline(b.origin, b.latest)
 }
 
 // answer tells what became of the calls of a trip that is over.

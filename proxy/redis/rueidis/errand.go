@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// errand is the context that rueidis gets for one trip: the caller's, but
-// without an end, for others wait for the dial and the reply that it would break
-// off. It learns from what rueidis asks how far the trip has come: Err before
+// errand is the context that rueidis gets for one trip: the trip's, but without an
+// end, for others wait for the dial and the reply that it would break off. It learns from what rueidis asks how far the trip has come: Err before
 // commands are put on a connection, and Deadline or Done as they are. Dialling
 // may ask in that order too; then the trip counts as sent before it is.
 type errand struct {
@@ -23,11 +22,13 @@ const (
 	givenUp
 )
 
-// Err keeps back what is not on a connection when the caller gives up, and ends
-// redirections.
+// Err keeps back what is not on a connection when the caller gives up or the trip's
+// time is over, and ends redirections.
 func (e *errand) Err() error {
-	e.state.CompareAndSwap(waiting, asked)
-	return e.Context.Err() // after the swap: giving up comes after its end
+	if !e.state.CompareAndSwap(waiting, asked) && e.state.Load() == givenUp {
+		return context.Canceled
+	}
+	return e.Context.Err()
 }
 
 // Deadline is none.

@@ -22,13 +22,13 @@ import (
 	"fmt"
 	"net"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	client "github.com/redis/rueidis"
 
 	"github.com/sluice-go/sluice/proxy/redis"
+	"github.com/sluice-go/sluice/proxy/redis/internal/trips"
 )
 
 // Client is what is needed of a rueidis client. Those of one server, of Sentinel
@@ -58,51 +58,60 @@ func New(c Client, opts ...Option) *redis.Backend {
 	if c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil() {
 		return redis.New(nil, opts...)
 	}
-	return redis.New(&adapter{client: c}, opts...)
+	return redis.New(newAdapter(c), opts...)
 }
 
-// adapter runs scripts as plain commands. Whatever its retry settings, rueidis
+// adapter runs scripts as plain commands, those that meet as one pipeline. Whatever its retry settings, rueidis
 // sends a command again after a failure only if it is marked as retryable, as
 // reading ones are and these never; so does DoMulti, in a cluster too. What a
 // server redirects (MOVED, ASK) it has refused, so that it did nothing.
 type adapter struct {
 	client Client
+	trips  *trips.Sharing[*passenger]
 	asks   atomic.Bool // an answered call has shown that the client asks its errand
 }
 
-// trip is one trip to the server.
-type trip struct {
-	errand
-	cmds    []client.Completed
-	results []client.RedisResult
-	done    chan struct{}
-
-	cmd    [1]client.Completed // most trips have one
-	result [1]client.RedisResult
+func newAdapter(c Client) *adapter {
+	a := &adapter{client: c}
+	most := trips.NotShared
+	if one, ok := c.(interface{ Mode() client.ClientMode }); ok && one.Mode() != client.ClientModeCluster {
+		most = trips.ToOneServer
+	}
+	a.trips = trips.New(most, a.send)
+	return a
 }
 
-// dones are channels of trips that have ended.
-var dones = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
+// passenger is what one caller sends.
+type passenger struct {
+	cmds    []client.Completed
+	results []client.RedisResult
+	errand  *errand
+	alone   bool         // nobody shares the errand
+	left    atomic.Int32 // of waiting, sent and givenUp
+	cmd     [1]client.Completed
+}
 
-// Run runs scripts; see [redis.Client]. The calls are sent by a goroutine of
-// their own, left alone when the context ends: rueidis watches a context in some
-// of its waits only, neither while another call dials nor where its queue is full.
+// Run runs scripts; see [redis.Client]. Trips are made by goroutines of their own and
+// left alone when the context ends: rueidis watches a context in some of its waits
+// only, neither while another call dials nor where its queue is full.
 func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
-	t := &trip{errand: errand{Context: ctx}, done: dones.Get().(chan struct{})}
-	t.cmds = t.cmd[:0]
+	me := &passenger{}
+	me.cmds = me.cmd[:0]
 	for i := range calls {
-		t.cmds = append(t.cmds, a.command(&calls[i], source))
+		me.cmds = append(me.cmds, a.command(&calls[i], source))
 	}
-	go t.send(a.client)
+	t := a.trips.Enter(ctx, me)
+	if t == nil {
+		t = a.trips.Alone(ctx, me)
+	}
 	select {
-	case <-t.done:
-		dones.Put(t.done)
+	case <-t.Done:
 		for i := range calls {
-			calls[i].Reply, calls[i].Err = a.answer(t, &t.results[i])
+			calls[i].Reply, calls[i].Err = a.answer(me, i)
 		}
 	case <-ctx.Done():
 		err := ctx.Err()
-		if t.giveUp() && a.asks.Load() {
+		if a.leave(me) {
 			err = fmt.Errorf("%w: %w", redis.ErrNotSent, err)
 		}
 		for i := range calls {
@@ -111,14 +120,39 @@ func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
 	}
 }
 
-func (t *trip) send(c Client) {
-	if len(t.cmds) == 1 {
-		t.result[0] = c.Do(t, t.cmds[0])
-		t.results = t.result[:]
-	} else {
-		t.results = c.DoMulti(t, t.cmds...)
+// leave gives up calls; true if they surely were not sent and never will be. Once
+// others are under way on the same errand nobody can be kept back any more.
+func (a *adapter) leave(me *passenger) bool {
+	if me.left.CompareAndSwap(waiting, givenUp) {
+		return true
 	}
-	t.done <- struct{}{}
+	return me.alone && me.errand.giveUp() && a.asks.Load()
+}
+
+// send makes a trip for those who are still there.
+func (a *adapter) send(ctx context.Context, aboard []*passenger) {
+	e := &errand{Context: ctx}
+	var cmds []client.Completed
+	for _, one := range aboard {
+		one.errand, one.alone = e, len(aboard) == 1
+		if one.left.CompareAndSwap(waiting, sent) {
+			cmds = append(cmds, one.cmds...)
+		}
+	}
+	var results []client.RedisResult
+	switch len(cmds) {
+	case 0:
+		return
+	case 1:
+		results = []client.RedisResult{a.client.Do(e, cmds[0])}
+	default:
+		results = a.client.DoMulti(e, cmds...)
+	}
+	for _, one := range aboard {
+		if one.left.Load() == sent {
+			one.results, results = results[:len(one.cmds)], results[len(one.cmds):]
+		}
+	}
 }
 
 func (a *adapter) command(c *redis.Call, source bool) client.Completed {
@@ -128,10 +162,11 @@ func (a *adapter) command(c *redis.Call, source bool) client.Completed {
 	return a.client.B().Evalsha().Sha1(c.Script.SHA1).Numkeys(1).Key(c.Key).Arg(c.Args...).Build()
 }
 
-func (a *adapter) answer(t *trip, r *client.RedisResult) (redis.Reply, error) {
+func (a *adapter) answer(me *passenger, i int) (redis.Reply, error) {
+	r, e := &me.results[i], me.errand
 	err := r.NonRedisError()
 	if err == nil {
-		if t.wasSent() && !a.asks.Load() {
+		if e.wasSent() && !a.asks.Load() {
 			a.asks.Store(true)
 		}
 		m, _ := r.ToMessage()
@@ -139,9 +174,9 @@ func (a *adapter) answer(t *trip, r *client.RedisResult) (redis.Reply, error) {
 	}
 	var dial *net.OpError
 	switch refused, ok := client.IsRedisErr(err); {
-	case ok && !t.wasSent(): // the connection was, at its greeting
+	case ok && !e.wasSent(): // the connection was, at its greeting
 		return redis.Reply{}, &redis.ServerError{Text: refused.Error()}
-	case a.asks.Load() && !t.wasSent(), errors.As(err, &dial) && dial.Op == "dial":
+	case a.asks.Load() && !e.wasSent(), errors.As(err, &dial) && dial.Op == "dial":
 		return redis.Reply{}, fmt.Errorf("%w: %w", redis.ErrNotSent, err)
 	default:
 		return redis.Reply{}, err

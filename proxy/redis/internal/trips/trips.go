@@ -1,0 +1,113 @@
+// Package trips lets callers share round trips to a server: while as many as are
+// allowed are under way, those who come gather, and the next trip takes them all
+// along. Nobody waits for company.
+package trips
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+)
+
+// To one server so many trips are under way at a time. Few make pipelines long
+// where processors are what is short; many keep those who come from waiting where
+// the network is slow. With several servers nobody shares: one of them in trouble
+// would hold up those who ask another.
+const (
+	ToOneServer = 8
+	NotShared   = math.MaxInt
+)
+
+// Sharing is the trips of one client, for callers of type P.
+type Sharing[P any] struct {
+	most   int
+	send   func(ctx context.Context, aboard []P)
+	mu     sync.Mutex
+	flying int
+	next   *Trip[P] // who gathers; nil: nobody
+}
+
+// New returns a sharing of at most so many trips at once. A trip is a call of send,
+// which ends with its context as far as the client lets it.
+func New[P any](most int, send func(ctx context.Context, aboard []P)) *Sharing[P] {
+	return &Sharing[P]{most: most, send: send}
+}
+
+// Trip is the calls of several callers that go together.
+type Trip[P any] struct {
+	Done      chan struct{} // closed when all are back
+	aboard    []P
+	origin    context.Context // the first caller's, for its values
+	latest    time.Time       // the latest deadline
+	unbounded bool            // somebody has none
+}
+
+// Enter joins those who gather for the next trip. It returns nil if a trip may begin
+// at once: then the caller either makes it himself and calls [Sharing.Land], or has
+// it made by [Sharing.Alone].
+func (s *Sharing[P]) Enter(ctx context.Context, me P) *Trip[P] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flying < s.most {
+		s.flying++
+		return nil
+	}
+	if s.next == nil {
+		s.next = &Trip[P]{Done: make(chan struct{}), origin: context.WithoutCancel(ctx)}
+	}
+	s.next.add(ctx, me)
+	return s.next
+}
+
+// Alone has a trip made by a goroutine of its own. It ends with the caller's context.
+func (s *Sharing[P]) Alone(ctx context.Context, me P) *Trip[P] {
+	t := &Trip[P]{Done: make(chan struct{}), aboard: []P{me}}
+	go func() {
+		defer close(t.Done)
+		defer s.Land()
+		s.send(ctx, t.aboard)
+	}()
+	return t
+}
+
+// Land ends a trip and sends those who have gathered on theirs, on a goroutine of
+// their own, since whose trip this was is on the way back to his caller.
+func (s *Sharing[P]) Land() {
+	s.mu.Lock()
+	t := s.next
+	s.next = nil
+	if t == nil {
+		s.flying--
+	}
+	s.mu.Unlock()
+	if t != nil {
+		go s.fly(t)
+	}
+}
+
+// fly makes a shared trip. The next begins before the many here are told.
+func (s *Sharing[P]) fly(t *Trip[P]) {
+	defer close(t.Done)
+	defer s.Land()
+	ctx, cancel := t.context()
+	defer cancel()
+	s.send(ctx, t.aboard)
+}
+
+func (t *Trip[P]) add(ctx context.Context, one P) {
+	t.aboard = append(t.aboard, one)
+	if deadline, ok := ctx.Deadline(); !ok {
+		t.unbounded = true
+	} else if deadline.After(t.latest) {
+		t.latest = deadline
+	}
+}
+
+// context ends with the latest deadline aboard.
+func (t *Trip[P]) context() (context.Context, context.CancelFunc) {
+	if t.unbounded {
+		return context.WithCancel(t.origin)
+	}
+	return context.WithDeadline(t.origin, t.latest)
+}
