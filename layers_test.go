@@ -13,7 +13,7 @@ const module = "github.com/sluice-go/sluice/"
 // in this list and no other package of the module.
 var layers = []string{
 	"internal/wire", "bandwidth", "bucket", "expiration", "proxy", "proxy/codec", "proxy/memory",
-	"proxy/redis", "proxy/redis/goredis", "proxy/redis/rueidis",
+	"proxy/redis", "proxy/redis/internal/trips", "proxy/redis/goredis", "proxy/redis/rueidis",
 }
 
 // plain are the packages that need nothing but the standard library.

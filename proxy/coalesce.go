@@ -54,6 +54,9 @@ type trip struct {
 	unbounded bool            // somebody has none
 	sent      bool
 	done      chan struct{} // closed when the decisions are there
+	late      chan struct{} // closed at first, the first caller's deadline
+	first     time.Time
+	alarm     *time.Timer
 	decisions []Decision
 }
 
@@ -77,9 +80,7 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 		c.backend.Do(ctx, ds)
 		return
 	}
-	select {
-	case <-t.done:
-	case <-ctx.Done():
+	if !t.await(ctx) {
 		if g.leave(t, i) {
 			Fail(ds, ErrUnavailable, ctx.Err())
 			return
@@ -114,7 +115,7 @@ func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
 		return nil, 0
 	}
 	if t == nil {
-		t = &trip{origin: context.WithoutCancel(ctx), done: make(chan struct{})}
+		t = newTrip(ctx)
 		g.keys[charge.Key] = t
 	}
 	t.seats = append(t.seats, seat{charge: *charge, askSeen: d.AskSeen})
@@ -124,6 +125,37 @@ func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
 		t.latest = deadline
 	}
 	return t, len(t.seats) - 1
+}
+
+func newTrip(ctx context.Context) *trip {
+	t := &trip{origin: context.WithoutCancel(ctx), done: make(chan struct{})}
+	if deadline, ok := ctx.Deadline(); ok {
+		late := make(chan struct{})
+		t.late, t.first = late, deadline
+		t.alarm = time.AfterFunc(time.Until(deadline), func() { close(late) })
+	}
+	return t
+}
+
+// await waits for the decisions; false if the context has ended before. Those whose
+// deadline is the manager's need no timer of their own before the first of them is
+// late.
+func (t *trip) await(ctx context.Context) bool {
+	if l, ok := ctx.(*limited); ok && t.late != nil && !l.deadline.Before(t.first) {
+		select {
+		case <-t.done:
+			return true
+		case <-l.Context.Done():
+			return false
+		case <-t.late:
+		}
+	}
+	select {
+	case <-t.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // leave gives up a seat; false if the trip has begun.
@@ -165,10 +197,18 @@ func (c *coalescer) land(g *gate, key string) {
 func (c *coalescer) fly(g *gate, key string, t *trip) {
 	ctx, cancel := t.context()
 	defer cancel()
-	defer close(t.done)
+	defer t.end()
 	defer c.land(g, key)
 	t.board()
 	c.backend.Do(ctx, t.decisions)
+}
+
+// end tells everybody aboard that the decisions are there.
+func (t *trip) end() {
+	close(t.done)
+	if t.alarm != nil {
+		t.alarm.Stop()
+	}
 }
 
 func (t *trip) allLeft() bool {

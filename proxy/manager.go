@@ -267,9 +267,9 @@ func (m *Manager) decide(ctx context.Context, ds []Decision) {
 		return
 	}
 	if !m.nonBlocking {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, m.timeout)
-		defer cancel()
+		var l *limited
+		ctx, l = within(ctx, m.timeout)
+		defer l.end()
 	}
 	m.backend.Do(ctx, ds)
 }
