@@ -40,9 +40,10 @@ type coalescer struct {
 // gate keeps the keys of a shard that have a trip under way, each with those who
 // wait for the next; nil if nobody does.
 type gate struct {
-	mu   sync.Mutex
-	keys map[string]*trip
-	_    [48]byte // a cache line for each
+	mu    sync.Mutex
+	keys  map[string]*trip
+	seats int      // how many the last trip had, for the next to begin with
+	_     [40]byte // a cache line for each
 }
 
 // trip is decisions that go together, on copies: a caller may leave at any time.
@@ -116,6 +117,7 @@ func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
 	}
 	if t == nil {
 		t = newTrip(ctx)
+		t.seats = make([]seat, 0, g.seats+1)
 		g.keys[charge.Key] = t
 	}
 	t.seats = append(t.seats, seat{charge: *charge, askSeen: d.AskSeen})
@@ -180,6 +182,7 @@ func (g *gate) next(key string) *trip {
 		return nil
 	}
 	t.sent = true
+	g.seats = len(t.seats)
 	g.keys[key] = nil
 	return t
 }

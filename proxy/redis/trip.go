@@ -39,8 +39,11 @@ func isServerError(err error, kind string) bool {
 // own is the part of an error reply that is the server's: what it quotes, such
 // as a key, may say anything.
 func own(err error) string {
+	if err == nil {
+		return "" // as nearly always: no variable of it escapes then
+	}
 	var reply *ServerError
-	if err == nil || !errors.As(err, &reply) {
+	if !errors.As(err, &reply) {
 		return ""
 	}
 	text, _, _ := strings.Cut(reply.Text, "'")

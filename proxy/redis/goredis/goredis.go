@@ -86,10 +86,11 @@ func command(ctx context.Context, c *redis.Call, source bool, g *gate) once {
 
 func answer(cmd once, sent bool) (redis.Reply, error) {
 	v, err := cmd.Result()
+	if err == nil {
+		return redis.ParseReply(v)
+	}
 	var reply client.Error
 	switch {
-	case err == nil:
-		return redis.ParseReply(v)
 	case errors.Is(err, client.Nil):
 		return redis.Reply{}, redis.ErrMalformedReply // no script returns nothing
 	case errors.As(err, &reply):

@@ -25,6 +25,7 @@ type pipe struct {
 type passenger struct {
 	gate gate
 	cmds []client.Cmder
+	cmd  [1]client.Cmder // most have one
 }
 
 func newPipe(c Client) *pipe {
@@ -47,9 +48,10 @@ func newPipe(c Client) *pipe {
 // more than all else that a call does. Others are made by a goroutine of their own,
 // on commands that nobody else sees, and left alone when the context ends.
 func (p *pipe) Run(ctx context.Context, calls []redis.Call, source bool) {
-	me := &passenger{cmds: make([]client.Cmder, len(calls))}
+	me := &passenger{}
+	me.cmds = me.cmd[:0]
 	for i := range calls {
-		me.cmds[i] = command(ctx, &calls[i], source, &me.gate)
+		me.cmds = append(me.cmds, command(ctx, &calls[i], source, &me.gate))
 	}
 	t := p.trips.Enter(ctx, me)
 	if t == nil && p.keepsTime && endsSoon(ctx) {
@@ -106,7 +108,9 @@ func (me *passenger) answer(ctx context.Context, calls []redis.Call) {
 	sent := !me.gate.shut()
 	for i := range calls {
 		calls[i].Reply, calls[i].Err = answer(me.cmds[i].(once), sent)
-		calls[i].Err = inTime(ctx, calls[i].Err)
+		if calls[i].Err != nil {
+			calls[i].Err = inTime(ctx, calls[i].Err)
+		}
 	}
 }
 
