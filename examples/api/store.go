@@ -64,6 +64,7 @@ func goRedisClient(store string) (func() redis.UniversalClient, error) {
 			return nil, err
 		}
 		timeouts(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+		o.ContextTimeoutEnabled = true // calls then stay on the goroutine of their request
 		return func() redis.UniversalClient { return redis.NewClusterClient(o) }, nil
 	default:
 		o, err := redis.ParseURL(store)
@@ -71,6 +72,7 @@ func goRedisClient(store string) (func() redis.UniversalClient, error) {
 			return nil, err
 		}
 		timeouts(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+		o.ContextTimeoutEnabled = true
 		return func() redis.UniversalClient { return redis.NewClient(o) }, nil
 	}
 }
