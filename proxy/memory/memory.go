@@ -1,9 +1,12 @@
 // Package memory keeps the buckets of a [proxy.Manager] in this process.
 //
-// Keys do not wait for each other, and a bucket is forgotten once it is full
-// again: each call looks at a few others and drops what has expired, so there
-// is no goroutine and nothing to stop. By default it ticks in microseconds on
-// the monotonic clock, so that a step of the wall clock changes nothing.
+// It is made for millions of keys. They are spread over many small tables with
+// a lock each, held for the tenth of a microsecond that one decision takes, so
+// keys hardly ever wait for each other. A bucket is forgotten once it is full
+// again: each call looks at a few others, never more, and drops what has
+// expired; memory goes back as it does. So there is no pause, no goroutine and
+// nothing to stop. By default it ticks in microseconds on the monotonic clock,
+// so that a step of the wall clock changes nothing.
 package memory
 
 import (
@@ -19,12 +22,15 @@ import (
 // Backend is buckets in memory. Make one with [New]; give it to one or several
 // managers. Closing any of them closes and empties it for all.
 type Backend struct {
-	clock  func() int64
-	err    error // a bad option, told by Validate
-	seed   maphash.Seed
-	shards [shardCount]shard
-	sweep  atomic.Uint32 // the shard to sweep next
-	closed atomic.Bool
+	clock   func() int64
+	err     error // a bad option, told by Validate
+	seed    maphash.Seed
+	most    int64 // keys; 0: no bound
+	closed  atomic.Bool
+	held    atomic.Int64  // keys, counted only where they are bounded
+	evicted atomic.Uint64 // keys
+	swept   atomic.Uint32 // the shard that was swept last
+	shards  [shardCount]shard
 }
 
 var (
@@ -50,20 +56,20 @@ func WithClock(now func() time.Time) Option {
 
 // New returns an empty backend.
 func New(opts ...Option) *Backend {
-	base := time.Now()
-	b := &Backend{
-		clock: func() int64 { return base.Add(time.Since(base)).UnixMicro() },
-		seed:  maphash.MakeSeed(),
-	}
+	b := &Backend{clock: monotonic(time.Now()), seed: maphash.MakeSeed()}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(b)
 		}
 	}
-	for i := range b.shards {
-		b.shards[i].entries = map[string]*entry{}
-	}
 	return b
+}
+
+// monotonic is a clock in microseconds that starts at base and goes on whatever
+// happens to the wall clock.
+func monotonic(base time.Time) func() int64 {
+	start, part := base.UnixMicro(), time.Duration(base.Nanosecond()%1000)
+	return func() int64 { return start + int64((time.Since(base)+part)/time.Microsecond) }
 }
 
 // Validate reports what was wrong with the options.
@@ -99,71 +105,56 @@ func (b *Backend) Close() error {
 // Do decides; see [proxy.Backend].
 func (b *Backend) Do(_ context.Context, ds []proxy.Decision) {
 	for i := range ds {
-		charge, result, ok := ds[i].Single()
-		if !ok {
-			continue
-		}
-		if b.closed.Load() {
-			ds[i].Err = proxy.ErrClosed
-			continue
-		}
-		*result, ds[i].Err = b.decide(charge)
-	}
-	b.sweepSome()
-}
-
-// decide finds or makes the entry of a key and applies the charge to it. It
-// starts anew where another call made or dropped the entry at the same time.
-func (b *Backend) decide(c *proxy.Charge) (bucket.Result, error) {
-	s := &b.shards[maphash.String(b.seed, c.Key)%shardCount]
-	for {
-		e := s.find(c.Key)
-		if e == nil {
-			now := b.clock()
-			o := step(bucket.Entry{}, c, now)
-			if o.Change != bucket.Write || s.insert(c.Key, newEntry(o, c, now)) {
-				return o.Result, o.Err
-			}
-			continue
-		}
-		if result, err, ok := b.apply(s, e, c); ok {
-			return result, err
+		if charge, result, ok := ds[i].Single(); ok {
+			ds[i].Err = b.decide(charge, result)
 		}
 	}
 }
 
-// apply decides on an entry under its lock. The clock is read inside, so that
-// instants arrive in order. It is false if the entry was dropped meanwhile.
-func (b *Backend) apply(s *shard, e *entry, c *proxy.Charge) (_ bucket.Result, err error, ok bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.dropped {
-		return bucket.Result{}, nil, false
+// decide finds or makes the record of a key and applies the charge to it, under
+// the lock of its shard. The clock is read there too, so that instants arrive in
+// order.
+func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
+	hash := maphash.String(b.seed, c.Key)
+	s := &b.shards[hash%shardCount]
+	s.mu.Lock()
+	if b.closed.Load() { // asked under the lock, so that nothing comes after clear
+		s.mu.Unlock()
+		return proxy.ErrClosed
 	}
 	now := b.clock()
-	stored := e.bucket
-	if now >= e.until {
-		stored = bucket.Entry{}
+	i, r := s.find(hash, c.Key)
+	var stored bucket.Entry
+	if r != nil && now < r.until {
+		stored = r.entry()
 	}
-	o := step(stored, c, now)
+	o := bucket.Step(stored, c.Request, bucket.Moment{Now: now, Tick: bucket.Microsecond})
 	switch {
+	case o.Change == bucket.Write && r != nil:
+		r.put(&o.Next, until(&o, c, now))
 	case o.Change == bucket.Write:
-		e.bucket, e.until = o.Next, until(o, c, now)
-	case o.Change == bucket.Delete, stored.Config.IsZero():
-		e.dropped = true
-		s.remove(c.Key, e)
+		s.insert(hash, c.Key).put(&o.Next, until(&o, c, now))
+		b.count(1 - s.sweep(b.seed, now, sweepOnInsert))
+	case r != nil && (o.Change == bucket.Delete || stored.Config.IsZero()):
+		s.remove(b.seed, i)
+		b.count(-1)
 	}
-	return o.Result, o.Err, true
+	s.turn++
+	sweep := s.turn%sweepEvery == 0
+	s.mu.Unlock()
+	if sweep {
+		b.sweepNext(now)
+	}
+	*result = o.Result
+	return o.Err
 }
 
-func step(stored bucket.Entry, c *proxy.Charge, now int64) bucket.Outcome {
-	return bucket.Step(stored, c.Request, bucket.Moment{Now: now, Tick: bucket.Microsecond})
+func (b *Backend) count(n int) {
+	if b.most > 0 && n != 0 {
+		b.held.Add(int64(n))
+	}
 }
 
-func newEntry(o bucket.Outcome, c *proxy.Charge, now int64) *entry {
-	return &entry{bucket: o.Next, until: until(o, c, now)}
-}
-
-func until(o bucket.Outcome, c *proxy.Charge, now int64) int64 {
+func until(o *bucket.Outcome, c *proxy.Charge, now int64) int64 {
 	return c.Rule.Life(o.ToFull, o.Remember).Until(now)
 }
