@@ -190,7 +190,7 @@ func (l *Local) do(op Operation) Result {
 
 // try carries out one operation under the lock, under its own configuration or
 // the declared one. The clock is read inside, so that instants arrive in order.
-func (l *Local) try(op Operation, declared Configuration) (Result, error) {
+func (l *Local) try(op Operation, declared Configuration) (r Result, err error) {
 	if err := errors.Join(l.err, op.Validate()); err != nil {
 		return Result{}, err
 	}
@@ -209,11 +209,12 @@ func (l *Local) try(op Operation, declared Configuration) (Result, error) {
 		l.create(declared, now)
 		return Result{Replaced: true}, nil
 	}
-	o := Step(l.entry, Request{Config: declared, Op: op}, Moment{Now: now})
-	if o.Change != Keep { // a local bucket lasts, even when full
-		l.entry = o.Next
+	next := l.entry
+	f, err := next.Step(&r, &Request{Config: declared, Op: op}, Moment{Now: now})
+	if f.Change != Keep { // a local bucket lasts, even when full
+		l.entry = next
 	}
-	return o.Result, o.Err
+	return r, err
 }
 
 // create starts anew under a configuration.

@@ -81,16 +81,16 @@ func (p Probe) RetryAfter() (seconds int64, ok bool) {
 	return seconds, true
 }
 
-// describe fills in what the state tells after an operation that asked for
-// cost tokens and was refused or not.
-func (p *Probe) describe(c Configuration, s *State, at Moment, cost int64, refused bool) {
-	rates := c.rates(at.Tick)
-	p.Configuration = c
+// describe fills in what the entry tells after an operation that asked for cost
+// tokens and was refused or not, and returns in how many ticks the bucket is full.
+func (p *Probe) describe(e *Entry, at Moment, cost int64, refused bool) (toFull int64) {
+	rates, s := e.Config.rates(at.Tick), &e.State
+	p.Configuration = e.Config
 	p.RemainingTokens = math.MaxInt64
 	if len(rates) > len(p.tokens) {
 		p.more = new([MaxBandwidths - 4]int64)
 	}
-	var wait, next, full int64
+	var next int64
 	longest := int64(-1)
 	for i := range rates {
 		r, l := &rates[i], &s.Levels[i]
@@ -102,7 +102,7 @@ func (p *Probe) describe(c Configuration, s *State, at Moment, cost int64, refus
 			}
 		}
 		next = max(next, r.wait(l, s.Last, at.Now, 1))
-		full = max(full, r.wait(l, s.Last, at.Now, r.capacity))
+		toFull = max(toFull, r.wait(l, s.Last, at.Now, r.capacity))
 		if !refused || p.Never {
 			continue
 		}
@@ -110,18 +110,18 @@ func (p *Probe) describe(c Configuration, s *State, at Moment, cost int64, refus
 			p.Never, p.Deciding = true, i
 			continue
 		}
-		wait = r.wait(l, s.Last, at.Now, max(cost, 1))
-		if wait > longest {
+		if wait := r.wait(l, s.Last, at.Now, max(cost, 1)); wait > longest {
 			longest, p.Deciding = wait, i
 		}
 	}
-	p.NextToken, p.TimeToFull = at.Tick.span(next), at.Tick.span(full)
+	p.NextToken, p.TimeToFull = at.Tick.span(next), at.Tick.span(toFull)
 	switch {
 	case p.Never:
 		p.Wait = math.MaxInt64
 	case refused:
 		p.Wait = at.Tick.span(longest)
 	}
+	return toFull
 }
 
 func (p *Probe) keep(i int, tokens int64) {

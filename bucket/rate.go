@@ -28,10 +28,13 @@ func (t Tick) Duration() time.Duration {
 
 // span is a number of ticks as a Duration, the longest one if it passes that.
 func (t Tick) span(ticks int64) time.Duration {
-	if ticks > math.MaxInt64/int64(t.Duration()) {
+	switch {
+	case t == Nanosecond:
+		return time.Duration(ticks)
+	case ticks > math.MaxInt64/int64(time.Microsecond):
 		return math.MaxInt64
 	}
-	return time.Duration(ticks) * t.Duration()
+	return time.Duration(ticks) * time.Microsecond
 }
 
 // rate is one bandwidth in ticks. Greedy and interval refill are one formula:
@@ -81,9 +84,11 @@ func (r *rate) born(now int64) Level {
 
 // gone is how much of an aligned period is over at an instant, in [0, den).
 func (r *rate) gone(at int64) int64 {
-	// Reduced first, so that the difference cannot overflow.
-	d := at%r.den - r.phase
-	if d %= r.den; d < 0 {
+	d := at % r.den
+	if d < 0 {
+		d += r.den
+	}
+	if d -= r.phase; d < 0 { // the phase is in [0, den) too
 		d += r.den
 	}
 	return d
@@ -104,23 +109,31 @@ func (r *rate) settle(l *Level, last, now int64) {
 		l.Rem = 0
 		return
 	}
-	lack := uint64(r.capacity) - uint64(l.Tokens)
-	elapsed := uint64(now) - uint64(last)
-
-	hi, lo := bits.Mul64(elapsed, uint64(r.num))
+	hi, lo := bits.Mul64(uint64(now)-uint64(last), uint64(r.num))
 	lo, carry := bits.Add64(lo, uint64(r.remainder(l, last)), 0)
 	hi += carry
-	fullHi, fullLo := bits.Mul64(ceilDiv(lack, uint64(r.step)), uint64(r.den))
-	if hi > fullHi || hi == fullHi && lo >= fullLo {
-		*l = Level{Tokens: r.capacity}
-		return
+	if hi != 0 || lo >= uint64(r.den) { // or else nothing is whole yet
+		fullHi, fullLo := bits.Mul64(r.steps(uint64(r.capacity)-uint64(l.Tokens)), uint64(r.den))
+		if hi > fullHi || hi == fullHi && lo >= fullLo {
+			*l = Level{Tokens: r.capacity}
+			return
+		}
+		var q uint64
+		q, lo = bits.Div64(hi, lo, uint64(r.den))
+		l.Tokens += int64(uint64(r.step) * q)
 	}
-	q, rem := bits.Div64(hi, lo, uint64(r.den))
-	l.Tokens += int64(uint64(r.step) * q)
-	l.Rem = int64(rem)
+	l.Rem = int64(lo)
 	if r.kind == bandwidth.KindAligned {
 		l.Rem = 0
 	}
+}
+
+// steps is how many refills make at least so many tokens.
+func (r *rate) steps(tokens uint64) uint64 {
+	if r.step == 1 {
+		return tokens
+	}
+	return ceilDiv(tokens, uint64(r.step))
 }
 
 // wait is how many ticks after now the level holds n tokens, rounded up, where
@@ -130,16 +143,17 @@ func (r *rate) wait(l *Level, last, now, n int64) int64 {
 	if l.Tokens >= n {
 		return 0
 	}
-	steps := ceilDiv(uint64(n)-uint64(l.Tokens), uint64(r.step))
-	hi, lo := bits.Mul64(steps, uint64(r.den))
-	lo, borrow := bits.Sub64(lo, uint64(r.remainder(l, last)), 0)
+	hi, lo := bits.Mul64(r.steps(uint64(n)-uint64(l.Tokens)), uint64(r.den))
+	q, borrow := bits.Sub64(lo, uint64(r.remainder(l, last)), 0)
 	hi -= borrow
 	if hi >= uint64(r.num) {
 		return math.MaxInt64
 	}
-	q, rem := bits.Div64(hi, lo, uint64(r.num))
-	if rem > 0 && q < math.MaxUint64 {
-		q++
+	if r.num > 1 {
+		var rem uint64
+		if q, rem = bits.Div64(hi, q, uint64(r.num)); rem > 0 && q < math.MaxUint64 {
+			q++
+		}
 	}
 	if last > now {
 		var over uint64

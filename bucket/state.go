@@ -98,15 +98,6 @@ func (s *State) full(rates []rate) bool {
 	return true
 }
 
-// toFull is the longest wait for a full bandwidth.
-func (s *State) toFull(rates []rate, now int64) int64 {
-	longest := int64(0)
-	for i := range rates {
-		longest = max(longest, rates[i].wait(&s.Levels[i], s.Last, now, rates[i].capacity))
-	}
-	return longest
-}
-
 // overfull tells whether a bandwidth holds more than its capacity.
 func (s *State) overfull(rates []rate) bool {
 	for i := range rates {

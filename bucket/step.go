@@ -38,20 +38,25 @@ const (
 	Delete
 )
 
+// Effect is what an operation asks of the store.
+type Effect struct {
+	Change Change
+	// ToFull is how many ticks after the operation the next state is full.
+	ToFull int64
+	// Remember tells that the next entry says more than an absent key would,
+	// even when it is full.
+	Remember bool
+}
+
 // Outcome is what [Step] works out: the answer, and what to store.
 type Outcome struct {
 	Result Result
 	// Err is why there is no answer; then nothing changes. It is an
 	// [*ArgumentError] for a debt that int64 cannot hold, or
 	// [ErrOlderConfiguration].
-	Err    error
-	Change Change
-	Next   Entry // for Write
-	// ToFull is how many ticks after the operation the next state is full.
-	ToFull int64
-	// Remember tells that the next entry says more than an absent key would,
-	// even when it is full.
-	Remember bool
+	Err error
+	Effect
+	Next Entry // for Write
 }
 
 // Step is the whole arithmetic of a bucket: one pure function of what is
@@ -61,83 +66,99 @@ type Outcome struct {
 // The request must be valid, see [Operation.Validate]. A request without a
 // configuration that finds no entry yields a result with neither Existed nor a
 // configuration.
-func Step(stored Entry, req Request, at Moment) Outcome {
-	var o Outcome
-	o.Result.Existed = !stored.Config.IsZero()
-	switch {
-	case req.Op.Kind == OpRemove:
-		if o.Result.Existed {
-			o.Change = Delete
-		}
-		return o
-	case req.Config.Stateless():
-		o.Result.Probe = stateless(req.Config, req.Op)
-		return o
-	case req.Config.IsZero() && !o.Result.Existed:
-		return o
-	}
-
-	config, state, entered := o.Result.enter(stored, req, at)
-	if req.Op.Kind == OpReplace && !config.Equal(req.Config) {
-		return Outcome{Err: ErrOlderConfiguration}
-	}
-	changed, err := o.Result.apply(config, &state, req.Op, at)
-	if err != nil {
-		return Outcome{Err: err}
-	}
-	if !changed && !entered || req.Op.ReadOnly() {
-		return o
-	}
-
-	rates := config.rates(at.Tick)
-	o.Next = Entry{config, state}
-	o.ToFull = state.toFull(rates, at.Now)
-	o.Remember = !config.StartsFull() || config.Version() > 0 || !config.Equal(req.Config) ||
-		req.Op.Kind == OpReplace || state.overfull(rates)
-	switch {
-	case o.Remember || !state.full(rates) || at.Lead > 0:
-		o.Change = Write // among clocks that differ, full by one is not full by all
-	case o.Result.Existed:
-		o.Change = Delete
+func Step(stored Entry, req Request, at Moment) (o Outcome) {
+	o.Effect, o.Err = stored.Step(&o.Result, &req, at)
+	if o.Change == Write {
+		o.Next = stored
 	}
 	return o
 }
 
-// enter finds the configuration in force and the state under it at this
-// instant, and tells whether that alone is worth writing: a bucket born less
-// than full, a changed configuration, or an instant too far ahead would otherwise
-// be forgotten and meet the next call the same way, which then never finds a
-// token more.
-func (r *Result) enter(stored Entry, req Request, at Moment) (Configuration, State, bool) {
+// Step is the function [Step] in place, for backends that decide millions of
+// times a second: it fills in the result and turns the entry into the next one.
+// After Write the entry is what to store. After Delete it is what to keep where
+// nothing is ever forgotten. After Keep or an error it is of no use, and what was
+// stored stays as it was: so e is a copy of that.
+func (e *Entry) Step(r *Result, req *Request, at Moment) (Effect, error) {
+	*r = Result{Existed: !e.Config.IsZero()}
+	switch {
+	case req.Op.Kind == OpRemove:
+		*e = Entry{}
+		if r.Existed {
+			return Effect{Change: Delete}, nil
+		}
+		return Effect{}, nil
+	case req.Config.Stateless():
+		r.Probe = stateless(req.Config, req.Op)
+		return Effect{}, nil
+	case req.Config.IsZero() && !r.Existed:
+		return Effect{}, nil
+	}
+
+	entered := e.enter(r, req, at)
+	if req.Op.Kind == OpReplace && !e.Config.Equal(req.Config) {
+		*r = Result{}
+		return Effect{}, ErrOlderConfiguration
+	}
+	changed, toFull, err := e.apply(r, &req.Op, at)
+	if err != nil {
+		*r = Result{}
+		return Effect{}, err
+	}
+	if !changed && !entered || req.Op.ReadOnly() {
+		return Effect{}, nil
+	}
+
+	rates := e.Config.rates(at.Tick)
+	f := Effect{ToFull: toFull}
+	f.Remember = !e.Config.StartsFull() || e.Config.Version() > 0 || !e.Config.Equal(req.Config) ||
+		req.Op.Kind == OpReplace || e.State.overfull(rates)
+	switch {
+	case f.Remember || !e.State.full(rates) || at.Lead > 0:
+		f.Change = Write // among clocks that differ, full by one is not full by all
+	case r.Existed:
+		f.Change = Delete
+	}
+	return f, nil
+}
+
+// enter brings the entry under the configuration in force and to this instant,
+// and tells whether that alone is worth writing: a bucket born less than full, a
+// changed configuration, or an instant too far ahead would otherwise be forgotten
+// and meet the next call the same way, which then never finds a token more.
+func (e *Entry) enter(r *Result, req *Request, at Moment) bool {
 	if !r.Existed {
-		return req.Config, born(req.Config.rates(at.Tick), at.Now), !req.Config.StartsFull()
+		e.Config, e.State = req.Config, born(req.Config.rates(at.Tick), at.Now)
+		return !req.Config.StartsFull()
 	}
-	state := stored.State
-	corrected := state.believe(at)
-	state.settle(stored.Config.rates(at.Tick), at.Now)
+	stored := e.Config
+	corrected := e.State.believe(at)
+	e.State.settle(stored.rates(at.Tick), at.Now)
 	explicit := req.Op.Kind == OpReplace
-	if stored.Config.Equal(req.Config) && !explicit {
-		return req.Config, state, corrected // which knows its initial tokens too
+	if stored.Equal(req.Config) && !explicit {
+		e.Config = req.Config // which knows its initial tokens too
+		return corrected
 	}
-	if !r.rules(stored.Config, req) {
-		return stored.Config, state, corrected
+	if !r.rules(stored, req) {
+		return corrected
 	}
 	r.Replaced = true
 	strategy := req.Config.c.inheritance
 	if explicit {
 		strategy = req.Op.Strategy
 	}
-	next := inherit(&state, stored.Config, req.Config, at.Tick, strategy)
+	next := inherit(&e.State, stored, req.Config, at.Tick, strategy)
 	if req.Config.Version() == 0 && !explicit {
-		next.notMore(req.Config.rates(at.Tick), state.available(stored.Config.rates(at.Tick)))
+		next.notMore(req.Config.rates(at.Tick), e.State.available(stored.rates(at.Tick)))
 	}
-	return req.Config, next, true
+	e.Config, e.State = req.Config, next
+	return true
 }
 
 // rules tells whether the declared configuration takes over from another one
 // that is stored. What the caller declares is enforced, unless a version forbids
 // it.
-func (r *Result) rules(stored Configuration, req Request) bool {
+func (r *Result) rules(stored Configuration, req *Request) bool {
 	declared := req.Config
 	switch {
 	case req.Op.Kind == OpReplace && stored.Equal(declared):
@@ -149,10 +170,10 @@ func (r *Result) rules(stored Configuration, req Request) bool {
 	return stored.Version() == 0 || declared.Version() > stored.Version()
 }
 
-// apply does the operation on the settled state and tells whether it changed
-// it.
-func (r *Result) apply(config Configuration, s *State, op Operation, at Moment) (changed bool, err error) {
-	rates := config.rates(at.Tick)
+// apply does the operation on the settled entry and tells whether it changed
+// it, and in how many ticks it is full.
+func (e *Entry) apply(r *Result, op *Operation, at Moment) (changed bool, toFull int64, err error) {
+	s, rates := &e.State, e.Config.rates(at.Tick)
 	cost, refused := op.Tokens, false
 	switch op.Kind {
 	case OpConsume, OpEstimate:
@@ -186,15 +207,15 @@ func (r *Result) apply(config Configuration, s *State, op Operation, at Moment) 
 	}
 	if r.Tokens > 0 {
 		if err := s.take(rates, r.Tokens); err != nil {
-			return false, err
+			return false, 0, err
 		}
 		changed = true
 	}
-	r.describe(config, s, at, cost, refused)
+	toFull = r.describe(e, at, cost, refused)
 	if r.Tokens > 0 && r.RemainingTokens < 0 {
 		r.Wait = at.Tick.span(s.repaid(rates, at.Now))
 	}
-	return changed, nil
+	return changed, toFull, nil
 }
 
 // stateless answers for the two extremes.

@@ -193,26 +193,28 @@ func Replay(c Codec, ds []Decision, stored Stored) After {
 	for i := range ds {
 		d, charge := &ds[i], &ds[i].Charges[0]
 		d.Notes &^= StateLost // what an earlier attempt has found
-		o := bucket.Step(entry, charge.Request, stored.At)
-		d.Results[0], d.Err = o.Result, o.Err
+		next := entry
+		var f bucket.Effect
+		f, d.Err = next.Step(&d.Results[0], &charge.Request, stored.At)
 		if lost {
 			d.Notes |= StateLost
-			if o.Err == nil && o.Change == bucket.Keep && !charge.Op.ReadOnly() {
-				o.Change = bucket.Delete
+			if d.Err == nil && f.Change == bucket.Keep && !charge.Op.ReadOnly() {
+				f.Change = bucket.Delete
 			}
 		}
-		switch o.Change {
+		switch f.Change {
 		case bucket.Keep:
 			continue
 		case bucket.Write:
-			entry = o.Next
-			after = After{bucket.Write, o.Next, charge.Rule.Life(o.ToFull, o.Remember)}
+			entry = next
+			after = After{Change: bucket.Write, Life: charge.Rule.Life(f.ToFull, f.Remember)}
 		case bucket.Delete:
 			entry = bucket.Entry{}
 			after = After{Change: bucket.Delete}
 		}
 		lost = false
 	}
+	after.Next = entry
 	if after.Change == bucket.Delete && stored.Bytes == nil {
 		after.Change = bucket.Keep // born and filled again
 	}
