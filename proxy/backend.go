@@ -27,7 +27,9 @@ type (
 	// Validator tells what was wrong with the arguments that a backend was
 	// made with; NewManager reports it.
 	Validator interface{ Validate() error }
-	// NonBlocking tells that Do never blocks, so that calls need no timeout.
+	// NonBlocking tells that the buckets are in this process: Do never blocks, so
+	// that calls need no timeout, and nobody else sees the keys, so that they need
+	// no prefix.
 	NonBlocking interface{ NonBlocking() bool }
 )
 

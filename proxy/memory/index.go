@@ -62,15 +62,15 @@ func (x index) unset(hole int) {
 	x[hole] = 0
 }
 
-// fit returns the index with room for n slots: two fifths to four fifths of it
-// are in use, and three fifths when it has just been resized.
+// fit returns the index with room for n slots: a half to four fifths of it are in
+// use, and three fifths when it has just been resized.
 func (x index) fit(n int) index {
 	switch {
 	case n == 0:
 		return nil
 	case 5*n > 4*len(x):
 		return x.resized(5 * n / 3)
-	case 5*n < 2*len(x):
+	case 2*n < len(x):
 		return x.resized(5 * n / 3)
 	}
 	return x

@@ -124,18 +124,19 @@ func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
 	}
 	now := b.clock()
 	i, r := s.find(hash, c.Key)
-	var stored bucket.Entry
+	var e bucket.Entry
 	if r != nil && now < r.until {
-		stored = r.entry()
+		r.load(&e)
 	}
-	o := bucket.Step(stored, c.Request, bucket.Moment{Now: now, Tick: bucket.Microsecond})
+	lives := !e.Config.IsZero()
+	f, err := e.Step(result, &c.Request, bucket.Moment{Now: now, Tick: bucket.Microsecond})
 	switch {
-	case o.Change == bucket.Write && r != nil:
-		r.put(&o.Next, until(&o, c, now))
-	case o.Change == bucket.Write:
-		s.insert(hash, c.Key).put(&o.Next, until(&o, c, now))
+	case f.Change == bucket.Write && r != nil:
+		r.put(&e, until(f, c, now))
+	case f.Change == bucket.Write:
+		s.insert(hash, c.Key).put(&e, until(f, c, now))
 		b.count(1 - s.sweep(b.seed, now, sweepOnInsert))
-	case r != nil && (o.Change == bucket.Delete || stored.Config.IsZero()):
+	case r != nil && (f.Change == bucket.Delete || !lives):
 		s.remove(b.seed, i)
 		b.count(-1)
 	}
@@ -145,8 +146,7 @@ func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
 	if sweep {
 		b.sweepNext(now)
 	}
-	*result = o.Result
-	return o.Err
+	return err
 }
 
 func (b *Backend) count(n int) {
@@ -155,6 +155,6 @@ func (b *Backend) count(n int) {
 	}
 }
 
-func until(o *bucket.Outcome, c *proxy.Charge, now int64) int64 {
-	return c.Rule.Life(o.ToFull, o.Remember).Until(now)
+func until(f bucket.Effect, c *proxy.Charge, now int64) int64 {
+	return c.Rule.Life(f.ToFull, f.Remember).Until(now)
 }

@@ -23,17 +23,16 @@ type further struct {
 	next *further
 }
 
-// entry is the record as the arithmetic takes it.
-func (r *record) entry() bucket.Entry {
-	e := bucket.Entry{Config: r.config}
-	e.State.Last = r.last
-	e.State.Levels[0] = r.level
+// load fills in the record as the arithmetic takes it.
+func (r *record) load(e *bucket.Entry) {
+	e.Config, e.State.Last = r.config, r.last
+	first := &e.State.Levels[0]
+	first.Tokens, first.Rem = r.level.Tokens, r.level.Rem
 	i := 1
 	for f := r.more; f != nil; f = f.next {
 		e.State.Levels[i] = f.Level
 		i++
 	}
-	return e
 }
 
 // put is the reverse. It uses the levels that are there as far as they go.
