@@ -5,15 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice/bandwidth"
 	"github.com/sluice-go/sluice/bucket"
 )
 
 // The floor is what no local bucket can do without: reading the clock and moving
 // a word.
 func BenchmarkLocal(b *testing.B) {
-	day := 24 * time.Hour
-	one := greedy(1<<40, 1_000_000, time.Second)
+	const plenty = 1 << 32
 	base := time.Now()
 	var word atomic.Int64
 	for _, bench := range []struct {
@@ -24,9 +22,13 @@ func BenchmarkLocal(b *testing.B) {
 			old := word.Load()
 			return word.CompareAndSwap(old, old+int64(time.Since(base)))
 		}},
-		{"one", taker(one)},
-		{"one, refused", taker(greedy(1, 1, 1000*day))},
-		{"three", taker(one, greedy(1<<40, 1_000_000, day), interval(1<<40, 1000, time.Hour))},
+		{"one, taken", taker(1, limits(plenty, 1))},
+		{"one, refused", taker(5, limits(5, 1))},
+		{"three, taken", taker(1, limits(plenty, 3))},
+		{"three, refused", taker(5, limits(5, 3))},
+		{"each kind, taken", taker(1, bucket.MustConfiguration(
+			greedy(plenty, 10, time.Second), interval(plenty, 500, time.Minute), aligned(plenty, 10_000, time.Hour),
+		))},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -44,7 +46,8 @@ func BenchmarkLocal(b *testing.B) {
 	}
 }
 
-func taker(bandwidths ...bandwidth.Bandwidth) func() bool {
-	l := bucket.New(bucket.MustConfiguration(bandwidths...))
-	return func() bool { return l.TryConsume(1) }
+// taker takes n tokens of a new bucket again and again.
+func taker(n int64, c bucket.Configuration) func() bool {
+	l := bucket.New(c)
+	return func() bool { return l.TryConsume(n) }
 }

@@ -18,8 +18,8 @@ import (
 // the interface that remote ones share.
 type Local struct {
 	word     word
-	clock    func() int64
 	forward  bool // the clock never goes back
+	quiet    bool // and nobody is told of a take: neither a listener nor of an error
 	waiters  Waiters
 	listener Listener
 	err      error         // a bad option, told by Bucket's methods
@@ -37,7 +37,7 @@ type LocalOption func(*Local)
 func WithClock(now func() time.Time) LocalOption {
 	return func(l *Local) {
 		if now != nil {
-			l.clock, l.forward = func() int64 { return nanos(now()) }, false
+			l.word.clock, l.forward = counting(func() int64 { return nanos(now()) }), false
 		}
 	}
 }
@@ -48,7 +48,7 @@ func WithClock(now func() time.Time) LocalOption {
 func WithMonotonicClock(now func() int64) LocalOption {
 	return func(l *Local) {
 		if now != nil {
-			l.clock, l.forward = now, true
+			l.word.clock, l.forward = counting(now), true
 		}
 	}
 }
@@ -68,38 +68,19 @@ func WithListener(h Listener) LocalOption {
 // New returns a bucket of the configuration, as it is created. With the zero
 // Configuration the bucket refuses everything.
 func New(c Configuration, opts ...LocalOption) *Local {
-	l := &Local{clock: monotonic(time.Now()), forward: true}
+	l := &Local{word: word{clock: monotonic()}, forward: true}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(l)
 		}
 	}
-	l.create(c, l.clock())
-	// A listener is told of each token, and an error to everybody; by the word,
-	// nobody is.
-	if l.forward && l.listener == nil && l.err == nil && l.word.use(c, l.clock) {
+	l.create(c, l.word.clock.now())
+	l.quiet = l.forward && l.listener == nil && l.err == nil
+	if l.quiet && l.word.use(c) {
 		l.worded = c
 		l.release()
 	}
 	return l
-}
-
-// monotonic is a clock that starts at base and goes on whatever happens to the
-// wall clock.
-func monotonic(base time.Time) func() int64 {
-	start := nanos(base)
-	return func() int64 { return start + int64(time.Since(base)) }
-}
-
-// nanos is UnixNano, saturating.
-func nanos(t time.Time) int64 {
-	switch {
-	case t.After(time.Unix(0, math.MaxInt64)):
-		return math.MaxInt64
-	case t.Before(time.Unix(0, math.MinInt64)):
-		return math.MinInt64
-	}
-	return t.UnixNano()
 }
 
 // TryConsume takes n tokens, all or none, and tells whether it did. A negative
@@ -108,7 +89,28 @@ func (l *Local) TryConsume(n int64) bool {
 	if taken, decided := l.word.take(n); decided {
 		return taken
 	}
+	if l.quiet && n > 0 {
+		return l.take(n)
+	}
 	return l.Consume(n).Consumed
+}
+
+// take is Consume for a bucket whose clock never goes back and that tells nobody:
+// it leaves out all that an answer would describe. A refusal settles the state
+// too, which on such a clock is the same bucket.
+func (l *Local) take(n int64) (taken bool) {
+	l.mu.Lock()
+	if c, s := l.entry.Config, &l.entry.State; c.Len() > 0 {
+		now, rates := l.word.hold(s), c.rates(Nanosecond)
+		if taken = s.settle(rates, now) >= n; taken {
+			s.charge(rates, n)
+		}
+		l.release()
+	} else {
+		taken = c.IsUnlimited()
+	}
+	l.mu.Unlock()
+	return taken
 }
 
 // Consume takes n tokens, all or none, and tells what is left and how long to
@@ -203,7 +205,7 @@ func (l *Local) try(op Operation, declared Configuration) (r Result, err error) 
 	if declared.IsZero() {
 		return Result{}, &ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
 	}
-	now := l.word.hold(&l.entry.State, l.clock)
+	now := l.word.hold(&l.entry.State)
 	defer l.release()
 	if op.Kind == OpReplace && (config.Stateless() || declared.Stateless()) {
 		l.create(declared, now)
@@ -225,10 +227,16 @@ func (l *Local) create(c Configuration, now int64) {
 	}
 }
 
-// release puts the state back into the word, which is made for the configuration
-// that the bucket was created with.
+// release puts the state back into the word, if there is one.
 func (l *Local) release() {
-	if l.worded.Len() > 0 && l.entry.Config.Equal(l.worded) {
+	if l.word.capacity > 0 {
+		l.pack()
+	}
+}
+
+// pack does so under the configuration that the word is made for.
+func (l *Local) pack() {
+	if l.entry.Config.Equal(l.worded) {
 		l.word.release(&l.entry.State)
 	}
 }

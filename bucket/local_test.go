@@ -35,6 +35,21 @@ func TestLocalAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestTryConsumeAllocatesNothing(t *testing.T) {
+	for kind, b := range map[string]bandwidth.Bandwidth{
+		"greedy": greedy(500, 1000, time.Second), "odd": greedy(1<<50, 1<<40+1, time.Hour), "interval": interval(500, 7, time.Millisecond), "aligned": aligned(500, 7, time.Millisecond),
+	} {
+		var all []bandwidth.Bandwidth
+		for n := 1; n <= bucket.MaxBandwidths; n++ {
+			all = append(all, b)
+			l := bucket.New(bucket.MustConfiguration(all...))
+			if allocs := testing.AllocsPerRun(1000, func() { l.TryConsume(1) }); allocs != 0 {
+				t.Errorf("%d %s: %v allocations", n, kind, allocs)
+			}
+		}
+	}
+}
+
 func TestLocalGrantsNoMoreThanThereIs(t *testing.T) {
 	b := bucket.New(bucket.MustConfiguration(greedy(1000, 1, 24*time.Hour), interval(1500, 1, 24*time.Hour)))
 	var granted atomic.Int64

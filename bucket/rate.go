@@ -102,17 +102,30 @@ func (r *rate) remainder(l *Level, last int64) int64 {
 	return l.Rem
 }
 
-// settle earns what the time from last to a later now gives. At or above
-// capacity nothing is earned, and no remainder or phase is held.
-func (r *rate) settle(l *Level, last, now int64) {
+// accrue is settle where nothing becomes whole in the elapsed ticks, as between
+// most takes; else it does nothing and is false. It divides nothing, and is small
+// enough to be inlined.
+func (r *rate) accrue(l *Level, elapsed uint64) bool {
+	hi, lo := bits.Mul64(elapsed, uint64(r.num))
+	lo, carry := bits.Add64(lo, uint64(l.Rem), 0)
+	if hi|carry != 0 || lo >= uint64(r.den) || l.Tokens >= r.capacity || r.kind == bandwidth.KindAligned {
+		return false
+	}
+	l.Rem = int64(lo)
+	return true
+}
+
+// settle earns what the ticks elapsed since last give. At or above capacity
+// nothing is earned, and no remainder or phase is held.
+func (r *rate) settle(l *Level, last int64, elapsed uint64) {
 	if l.Tokens >= r.capacity {
 		l.Rem = 0
 		return
 	}
-	hi, lo := bits.Mul64(uint64(now)-uint64(last), uint64(r.num))
+	hi, lo := bits.Mul64(elapsed, uint64(r.num))
 	lo, carry := bits.Add64(lo, uint64(r.remainder(l, last)), 0)
 	hi += carry
-	if hi != 0 || lo >= uint64(r.den) { // or else nothing is whole yet
+	if hi > 0 || lo >= uint64(r.den) {
 		fullHi, fullLo := bits.Mul64(r.steps(uint64(r.capacity)-uint64(l.Tokens)), uint64(r.den))
 		if hi > fullHi || hi == fullHi && lo >= fullLo {
 			*l = Level{Tokens: r.capacity}

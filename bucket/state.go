@@ -68,15 +68,24 @@ func (s *State) believe(at Moment) bool {
 	return true
 }
 
-// settle brings all levels to now. An earlier now changes nothing.
-func (s *State) settle(rates []rate, now int64) {
+// settle brings all levels to now and returns the least. An earlier now changes
+// nothing.
+func (s *State) settle(rates []rate, now int64) (available int64) {
 	if now <= s.Last {
-		return
+		return s.available(rates)
 	}
+	elapsed := uint64(now) - uint64(s.Last)
+	levels := s.Levels[:len(rates)]
+	available = math.MaxInt64
 	for i := range rates {
-		rates[i].settle(&s.Levels[i], s.Last, now)
+		r, l := &rates[i], &levels[i]
+		if !r.accrue(l, elapsed) {
+			r.settle(l, s.Last, elapsed)
+		}
+		available = min(available, l.Tokens)
 	}
 	s.Last = now
+	return available
 }
 
 // available is the least of the levels.
@@ -135,10 +144,16 @@ func (s *State) take(rates []rate, n int64) error {
 			return &ArgumentError{Field: "tokens", Value: n, Allowed: "a debt of at most 2^63"}
 		}
 	}
-	for i := range rates {
-		s.Levels[i].Tokens -= n
-	}
+	s.charge(rates, n)
 	return nil
+}
+
+// charge takes n tokens that are there from every bandwidth.
+func (s *State) charge(rates []rate, n int64) {
+	levels := s.Levels[:len(rates)]
+	for i := range levels {
+		levels[i].Tokens -= n
+	}
 }
 
 // add puts back n tokens, stopping at capacity; more than that stays as it is.

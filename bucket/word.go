@@ -33,7 +33,7 @@ import (
 // The lowest bit tells that the state is elsewhere: as long as it does not fit, as
 // with credit, or while somebody holds the lock.
 type word struct {
-	now      func() int64
+	clock    clock
 	capacity int64 // 0: the word is not in use
 	num, den int64
 	most     int64  // capacity·den, what may lack after a take
@@ -52,7 +52,7 @@ const (
 
 // use makes the word for a configuration, if that fits. The state is elsewhere
 // until the first release.
-func (w *word) use(c Configuration, now func() int64) bool {
+func (w *word) use(c Configuration) bool {
 	if c.Len() != 1 || c.Bandwidth(0).Refill().Kind() != bandwidth.KindGreedy {
 		return false
 	}
@@ -61,7 +61,7 @@ func (w *word) use(c Configuration, now func() int64) bool {
 	if hi != 0 || most >= mostLack || r.num > idleUnits {
 		return false
 	}
-	w.now, w.capacity, w.num, w.den, w.most = now, r.capacity, r.num, r.den, int64(most)
+	w.capacity, w.num, w.den, w.most = r.capacity, r.num, r.den, int64(most)
 	w.window = idleUnits / uint64(r.num)
 	w.full.Store(elsewhere)
 	return true
@@ -76,7 +76,7 @@ func (w *word) take(n int64) (taken, decided bool) {
 	for {
 		base := w.base.Load()
 		full := w.full.Load()
-		now := w.now()
+		now := w.clock.now()
 		if full&elsewhere != 0 || uint64(now-base) > w.window {
 			return false, false
 		}
@@ -93,12 +93,12 @@ func (w *word) take(n int64) (taken, decided bool) {
 
 // hold takes the state out of the word, which is elsewhere until release. The
 // caller holds the lock.
-func (w *word) hold(s *State, clock func() int64) (now int64) {
+func (w *word) hold(s *State) (now int64) {
 	if w.capacity == 0 {
-		return clock()
+		return w.clock.now()
 	}
 	full := w.full.Or(elsewhere)
-	now = clock()
+	now = w.clock.now()
 	if full&elsewhere != 0 {
 		return now
 	}

@@ -68,15 +68,25 @@ func do(l *bucket.Local, c call) int64 {
 	return 0
 }
 
-// Takes by the word and everything else by the lock, at the same time, are as one
-// after another: also where credit moves the state out of the word and back.
+// Takes by the shortest way there is and everything else by the general one, at the
+// same time, are as one after another.
 func TestLocalIsLinearizable(t *testing.T) {
+	hourly := greedy(held, 1, time.Hour)
+	t.Run("word", func(t *testing.T) { // which credit moves the state out of, and back
+		localIsLinearizable(t, bucket.MustConfiguration(hourly))
+	})
+	t.Run("lock", func(t *testing.T) {
+		localIsLinearizable(t, bucket.MustConfiguration(hourly, interval(held, 1, time.Hour), aligned(held, 1, time.Hour)))
+	})
+}
+
+func localIsLinearizable(t *testing.T, c bucket.Configuration) {
 	kinds := []bucket.Kind{
 		bucket.OpConsume, bucket.OpConsume, bucket.OpConsume, bucket.OpConsume, bucket.OpInspect,
 		bucket.OpForce, bucket.OpAdd, bucket.OpForceAdd, bucket.OpReset,
 	}
 	for seed := range uint64(300) {
-		l := bucket.New(bucket.MustConfiguration(greedy(held, 1, time.Hour)), bucket.WithMonotonicClock(func() int64 { return 1 << 50 }))
+		l := bucket.New(c, bucket.WithMonotonicClock(func() int64 { return 1 << 50 }))
 		const callers, calls = 6, 8
 		var history [callers][]porcupine.Operation
 		begun := time.Now()
