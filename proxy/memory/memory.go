@@ -116,14 +116,14 @@ func (b *Backend) Do(_ context.Context, ds []proxy.Decision) {
 // order.
 func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
 	hash := maphash.String(b.seed, c.Key)
-	s := &b.shards[hash%shardCount]
+	s, upper := &b.shards[hash%shardCount], uint32(hash>>32)
 	s.mu.Lock()
 	if b.closed.Load() { // asked under the lock, so that nothing comes after clear
 		s.mu.Unlock()
 		return proxy.ErrClosed
 	}
 	now := b.clock()
-	i, r := s.find(hash, c.Key)
+	r, at := s.find(upper, c.Key)
 	var e bucket.Entry
 	if r != nil && now < r.until {
 		r.load(&e)
@@ -132,12 +132,12 @@ func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
 	f, err := e.Step(result, &c.Request, bucket.Moment{Now: now, Tick: bucket.Microsecond})
 	switch {
 	case f.Change == bucket.Write && r != nil:
-		r.put(&e, until(f, c, now))
+		r.store(&e, until(f, c, now))
 	case f.Change == bucket.Write:
-		s.insert(hash, c.Key).put(&e, until(f, c, now))
-		b.count(1 - s.sweep(b.seed, now, sweepOnInsert))
+		s.insert(upper, c.Key).store(&e, until(f, c, now))
+		b.count(1 - s.sweep(now, sweepOnInsert))
 	case r != nil && (f.Change == bucket.Delete || !lives):
-		s.remove(b.seed, i)
+		s.remove(at)
 		b.count(-1)
 	}
 	s.turn++

@@ -1,69 +1,23 @@
 package memory
 
-import (
-	"slices"
-
-	"github.com/sluice-go/sluice/bucket"
-)
-
-// record is one bucket: a cache line. Most have one bandwidth; each further one
-// has its level behind more.
-type record struct {
-	key    string
-	config bucket.Configuration
-	last   int64
-	level  bucket.Level
-	until  int64 // the instant from which it is forgotten
-	more   *further
-}
-
-// further is the level of a bandwidth that is not the first.
-type further struct {
-	bucket.Level
-	next *further
-}
-
-// load fills in the record as the arithmetic takes it.
-func (r *record) load(e *bucket.Entry) {
-	e.Config, e.State.Last = r.config, r.last
-	first := &e.State.Levels[0]
-	first.Tokens, first.Rem = r.level.Tokens, r.level.Rem
-	i := 1
-	for f := r.more; f != nil; f = f.next {
-		e.State.Levels[i] = f.Level
-		i++
-	}
-}
-
-// put is the reverse. It uses the levels that are there as far as they go.
-func (r *record) put(e *bucket.Entry, until int64) {
-	r.config, r.last, r.level, r.until = e.Config, e.State.Last, e.State.Levels[0], until
-	place := &r.more
-	for i := 1; i < e.Config.Len(); i++ {
-		if *place == nil {
-			*place = new(further)
-		}
-		(*place).Level = e.State.Levels[i]
-		place = &(*place).next
-	}
-	*place = nil
-}
+import "slices"
 
 // records are kept without gaps in chunks, so that growing and shrinking moves
-// at most one chunk and there is next to no room unused.
+// at most one chunk, and little room is unused.
 type records struct{ chunks [][]record }
 
 // place says where a record is: its chunk, and which of it.
 type place uint32
 
 const (
-	chunkBits = 6
-	// chunkSize fills 4,096 bytes, of which Go's allocator takes 8 for itself.
-	// Smaller chunks, of 31, 15, 7, 3 and 1, fill their sizes as well.
-	chunkSize = 1<<chunkBits - 1
+	placeBits = 9
+	placeMask = 1<<placeBits - 1
+	// chunkSize is what the largest size that Go's allocator keeps free lists of
+	// has room for.
+	chunkSize = 455
 )
 
-func (rs *records) at(p place) *record { return &rs.chunks[p>>chunkBits][p&chunkSize] }
+func (rs *records) at(p place) *record { return &rs.chunks[p>>placeBits][p&placeMask] }
 
 func (rs *records) count() int {
 	if len(rs.chunks) == 0 {
@@ -71,6 +25,23 @@ func (rs *records) count() int {
 	}
 	last := len(rs.chunks) - 1
 	return last*chunkSize + len(rs.chunks[last])
+}
+
+// last is the place of the record after all others. There must be one.
+func (rs *records) last() place {
+	last := len(rs.chunks) - 1
+	return place(last<<placeBits | len(rs.chunks[last]) - 1)
+}
+
+// next is the place after p, around.
+func (rs *records) next(p place) place {
+	switch {
+	case p >= rs.last():
+		return 0
+	case p&placeMask == chunkSize-1:
+		return (p>>placeBits + 1) << placeBits
+	}
+	return p + 1
 }
 
 // add makes room for one more, after all others.
@@ -81,41 +52,26 @@ func (rs *records) add() place {
 		last++
 	}
 	chunk := &rs.chunks[last]
-	if len(*chunk) == cap(*chunk) {
-		*chunk = resized(*chunk, 2*cap(*chunk)+1)
+	n := len(*chunk)
+	if n == cap(*chunk) {
+		*chunk = resized(*chunk, n+n/4+1)
 	}
-	*chunk = (*chunk)[:len(*chunk)+1]
-	return place(last<<chunkBits | len(*chunk) - 1)
+	*chunk = (*chunk)[:n+1]
+	return rs.last()
 }
 
-// last is the place of the record after all others. There must be one.
-func (rs *records) last() place {
-	last := len(rs.chunks) - 1
-	return place(last<<chunkBits | len(rs.chunks[last]) - 1)
-}
-
-// next is the place after p, around.
-func (rs *records) next(p place) place {
-	switch {
-	case p == rs.last():
-		return 0
-	case p&chunkSize == chunkSize-1:
-		return (p>>chunkBits + 1) << chunkBits
-	}
-	return p + 1
-}
-
-// drop removes the last record. A chunk is halved once that leaves it some room.
+// drop removes the last record, and room that is much more than what is left
+// needs.
 func (rs *records) drop() {
 	last := len(rs.chunks) - 1
 	chunk := &rs.chunks[last]
 	n := len(*chunk) - 1
 	(*chunk)[n] = record{}
 	*chunk = (*chunk)[:n]
-	if half := cap(*chunk) / 2; n <= half*7/8 {
-		*chunk = resized(*chunk, half)
-	}
 	if n > 0 {
+		if cap(*chunk) > n+n*3/8+3 {
+			*chunk = resized(*chunk, n+n/8+1)
+		}
 		return
 	}
 	*chunk = nil
@@ -124,7 +80,8 @@ func (rs *records) drop() {
 	}
 }
 
-// resized is the chunk with another capacity.
-func resized(chunk []record, capacity int) []record {
-	return append(make([]record, 0, capacity), chunk...)
+// resized is the chunk with room for n records, and for more where that costs
+// nothing.
+func resized(chunk []record, n int) []record {
+	return append(slices.Grow([]record(nil), min(n, chunkSize)), chunk...)
 }

@@ -1,15 +1,15 @@
 package memory
 
 // How calls sweep. One that adds a key looks at sweepOnInsert records of its
-// shard, so expired ones never grow to much more than a third of those alive
-// while keys come. Besides, one call in sweepEvery looks at a few records of the
-// next shard, and at more while many of them had expired. So the work of a call
-// is bounded, and whatever the traffic, what has expired is soon gone.
+// shard, so that while keys come, what has expired is never more than about a
+// third of what has not. Besides, one call in sweepEvery looks at a few records
+// of the next shard, and at more while many of them had expired. So the work of
+// a call is bounded, and whatever the traffic, what has expired is soon gone.
 const (
 	sweepOnInsert = 4
-	sweepEvery    = 16
+	sweepEvery    = 32
 	sampleSize    = 8
-	sweepRounds   = 8
+	sweepRounds   = 16
 )
 
 // sweepNext sweeps in the next shard.
@@ -18,10 +18,27 @@ func (b *Backend) sweepNext(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range sweepRounds {
-		expired := s.sweep(b.seed, now, sampleSize)
+		expired := s.sweep(now, sampleSize)
 		b.count(-expired)
 		if expired <= sampleSize/4 {
 			return
 		}
 	}
+}
+
+// sweep forgets those of the next few records that have expired, and returns how
+// many they were.
+func (s *shard) sweep(now int64, looks int) (expired int) {
+	for range min(looks, s.count()) {
+		if s.hand > s.last() {
+			s.hand = 0
+		}
+		if now < s.at(s.hand).until {
+			s.hand = s.records.next(s.hand)
+			continue
+		}
+		s.remove(s.hand)
+		expired++
+	}
+	return expired
 }
