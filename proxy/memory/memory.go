@@ -11,6 +11,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
 	"sync/atomic"
 	"time"
@@ -27,8 +28,8 @@ type Backend struct {
 	seed    maphash.Seed
 	most    int64 // keys; 0: no bound
 	closed  atomic.Bool
-	held    atomic.Int64  // keys, counted only where they are bounded
-	evicted atomic.Uint64 // keys
+	held    atomic.Int64 // keys, counted only where they are bounded
+	evicted atomic.Int64
 	swept   atomic.Uint32 // the shard that was swept last
 	shards  [shardCount]shard
 }
@@ -47,12 +48,14 @@ type Option func(*Backend)
 func WithClock(now func() time.Time) Option {
 	return func(b *Backend) {
 		if now == nil {
-			b.err = &bucket.ArgumentError{Field: "clock", Value: "nil", Allowed: "a function"}
+			b.fail(&bucket.ArgumentError{Field: "clock", Value: "nil", Allowed: "a function"})
 			return
 		}
 		b.clock = func() int64 { return now().UnixMicro() }
 	}
 }
+
+func (b *Backend) fail(err error) { b.err = errors.Join(b.err, err) }
 
 // New returns an empty backend.
 func New(opts ...Option) *Backend {
@@ -111,11 +114,24 @@ func (b *Backend) Do(_ context.Context, ds []proxy.Decision) {
 	}
 }
 
-// decide finds or makes the record of a key and applies the charge to it, under
-// the lock of its shard. The clock is read there too, so that instants arrive in
-// order.
+// errFull means that a new key has to wait for an eviction.
+var errFull = errors.New("full")
+
 func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
 	hash := maphash.String(b.seed, c.Key)
+	for {
+		err := b.apply(hash, c, result)
+		if err != errFull {
+			return err
+		}
+		b.evict(hash)
+	}
+}
+
+// apply finds or makes the record of a key and applies the charge to it, under
+// the lock of its shard. The clock is read there too, so that instants arrive in
+// order.
+func (b *Backend) apply(hash uint64, c *proxy.Charge, result *bucket.Result) error {
 	s, upper := &b.shards[hash%shardCount], uint32(hash>>32)
 	s.mu.Lock()
 	if b.closed.Load() { // asked under the lock, so that nothing comes after clear
@@ -133,12 +149,14 @@ func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
 	switch {
 	case f.Change == bucket.Write && r != nil:
 		r.store(&e, until(f, c, now))
+	case f.Change == bucket.Write && !b.enter():
+		err = errFull
 	case f.Change == bucket.Write:
 		s.insert(upper, c.Key).store(&e, until(f, c, now))
-		b.count(1 - s.sweep(now, sweepOnInsert))
+		b.leave(s.sweep(now, sweepOnInsert))
 	case r != nil && (f.Change == bucket.Delete || !lives):
 		s.remove(at)
-		b.count(-1)
+		b.leave(1)
 	}
 	s.turn++
 	sweep := s.turn%sweepEvery == 0
@@ -147,12 +165,6 @@ func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
 		b.sweepNext(now)
 	}
 	return err
-}
-
-func (b *Backend) count(n int) {
-	if b.most > 0 && n != 0 {
-		b.held.Add(int64(n))
-	}
 }
 
 func until(f bucket.Effect, c *proxy.Charge, now int64) int64 {

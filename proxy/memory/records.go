@@ -33,17 +33,6 @@ func (rs *records) last() place {
 	return place(last<<placeBits | len(rs.chunks[last]) - 1)
 }
 
-// next is the place after p, around.
-func (rs *records) next(p place) place {
-	switch {
-	case p >= rs.last():
-		return 0
-	case p&placeMask == chunkSize-1:
-		return (p>>placeBits + 1) << placeBits
-	}
-	return p + 1
-}
-
 // add makes room for one more, after all others.
 func (rs *records) add() place {
 	last := len(rs.chunks) - 1
@@ -69,7 +58,7 @@ func (rs *records) drop() {
 	(*chunk)[n] = record{}
 	*chunk = (*chunk)[:n]
 	if n > 0 {
-		if cap(*chunk) > n+n*3/8+3 {
+		if cap(*chunk) > n+n/4+1 {
 			*chunk = resized(*chunk, n+n/8+1)
 		}
 		return

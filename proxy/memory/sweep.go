@@ -19,7 +19,7 @@ func (b *Backend) sweepNext(now int64) {
 	defer s.mu.Unlock()
 	for range sweepRounds {
 		expired := s.sweep(now, sampleSize)
-		b.count(-expired)
+		b.leave(expired)
 		if expired <= sampleSize/4 {
 			return
 		}
@@ -30,15 +30,24 @@ func (b *Backend) sweepNext(now int64) {
 // many they were.
 func (s *shard) sweep(now int64, looks int) (expired int) {
 	for range min(looks, s.count()) {
-		if s.hand > s.last() {
-			s.hand = 0
-		}
-		if now < s.at(s.hand).until {
-			s.hand = s.records.next(s.hand)
+		p := s.look()
+		if now < s.at(p).until {
+			s.hand++
 			continue
 		}
-		s.remove(s.hand)
+		s.remove(p)
 		expired++
 	}
 	return expired
+}
+
+// look is the place of the record to be looked at next. There must be one.
+func (s *shard) look() place {
+	if s.hand&placeMask >= chunkSize { // behind the end of a chunk
+		s.hand = (s.hand>>placeBits + 1) << placeBits
+	}
+	if s.hand > s.last() {
+		s.hand = 0
+	}
+	return s.hand
 }
