@@ -100,7 +100,7 @@ func (s *shard) choose(v *victim, looks int) int {
 func (s *shard) evict(v *victim) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count() == 0 || v.place > s.last() {
+	if int(v.place) >= s.count() {
 		return false
 	}
 	if r := s.at(v.place); r.hash != v.hash || r.until != v.until {

@@ -139,22 +139,22 @@ func (b *Backend) apply(hash uint64, c *proxy.Charge, result *bucket.Result) err
 		return proxy.ErrClosed
 	}
 	now := b.clock()
-	r, at := s.find(upper, c.Key)
+	at, found := s.find(upper, c.Key)
 	var e bucket.Entry
-	if r != nil && now < r.until {
-		r.load(&e)
+	if found && now < s.at(at).until {
+		s.load(at, &e)
 	}
 	lives := !e.Config.IsZero()
 	f, err := e.Step(result, &c.Request, bucket.Moment{Now: now, Tick: bucket.Microsecond})
 	switch {
-	case f.Change == bucket.Write && r != nil:
-		r.store(&e, until(f, c, now))
+	case f.Change == bucket.Write && found:
+		s.store(at, &e, until(f, c, now))
 	case f.Change == bucket.Write && !b.enter():
 		err = errFull
 	case f.Change == bucket.Write:
-		s.insert(upper, c.Key).store(&e, until(f, c, now))
+		s.store(s.insert(upper, c.Key), &e, until(f, c, now))
 		b.leave(s.sweep(now, sweepOnInsert))
-	case r != nil && (f.Change == bucket.Delete || !lives):
+	case found && (f.Change == bucket.Delete || !lives):
 		s.remove(at)
 		b.leave(1)
 	}

@@ -2,9 +2,9 @@ package memory
 
 import "github.com/sluice-go/sluice/bucket"
 
-// record is one bucket. It holds a key of usual length itself, so that comparing
-// it reads no other memory, and the level of one bandwidth. What further room
-// a bucket needs is behind extra.
+// record is one bucket in one cache line: a key of usual length, so that comparing
+// it reads no other memory, and the level of one bandwidth. What more a bucket
+// needs is its extra.
 type record struct {
 	hash   uint32 // the upper half of the key's
 	length uint8  // of head in use
@@ -13,7 +13,6 @@ type record struct {
 	last   int64
 	level  bucket.Level
 	until  int64 // the instant from which it is forgotten
-	extra  *extra
 }
 
 const headSize = 19
@@ -30,59 +29,67 @@ type levels struct {
 	next *levels
 }
 
-// setKey keeps a copy: the key may be part of something large, or of a buffer
-// that is used again.
-func (r *record) setKey(key string) {
+// name gives a new record its key. It keeps a copy: the key may be part of
+// something large, or of a buffer that is used again.
+func (rs *records) name(p place, hash uint32, key string) {
+	r := rs.at(p)
 	n := copy(r.head[:], key)
-	r.length = uint8(n)
+	r.hash, r.length = hash, uint8(n)
 	if n < len(key) {
-		r.extra = &extra{tail: string([]byte(key[n:]))}
+		rs.needExtra(p).tail = string([]byte(key[n:]))
 	}
 }
 
-func (r *record) is(key string) bool {
+// named tells whether a record has the key.
+func (rs *records) named(p place, key string) bool {
+	r := rs.at(p)
 	n := int(r.length)
-	if len(key) < n || string(r.head[:n]) != key[:n] {
+	switch {
+	case len(key) < n || string(r.head[:n]) != key[:n]:
 		return false
-	}
-	if r.extra == nil {
+	case n < headSize:
 		return len(key) == n
 	}
-	return r.extra.tail == key[n:]
+	tail := ""
+	if x := rs.extra(p); x != nil {
+		tail = x.tail
+	}
+	return key[n:] == tail
 }
 
-// load fills in the record as the arithmetic takes it.
-func (r *record) load(e *bucket.Entry) {
-	e.Config, e.State.Last = r.config, r.last
-	e.State.Levels[0] = r.level
-	if r.extra == nil {
+// load fills in a record as the arithmetic takes it.
+func (rs *records) load(p place, e *bucket.Entry) {
+	r := rs.at(p)
+	e.Config, e.State.Last, e.State.Levels[0] = r.config, r.last, r.level
+	if r.config.Len() == 1 {
 		return
 	}
 	i := 1
-	for l := r.extra.levels; l != nil; l = l.next {
+	for l := rs.extra(p).levels; l != nil; l = l.next {
 		e.State.Levels[i] = l.Level
 		i++
 	}
 }
 
-// store is the reverse. It uses the levels that are there as far as they go.
-func (r *record) store(e *bucket.Entry, until int64) {
-	r.config, r.last, r.until = e.Config, e.State.Last, until
-	r.level = e.State.Levels[0]
-	n := e.Config.Len()
-	if r.extra == nil {
-		if n == 1 {
-			return
-		}
-		r.extra = new(extra)
+// store is the reverse.
+func (rs *records) store(p place, e *bucket.Entry, until int64) {
+	r := rs.at(p)
+	n, before := e.Config.Len(), r.config.Len()
+	r.config, r.last, r.level, r.until = e.Config, e.State.Last, e.State.Levels[0], until
+	if n > 1 || before > 1 {
+		rs.needExtra(p).store(e.State.Levels[1:n])
 	}
-	place := &r.extra.levels
-	for i := 1; i < n; i++ {
-		if *place == nil {
-			*place = new(levels)
+}
+
+// store uses the levels that are there as far as they go.
+func (x *extra) store(all []bucket.Level) {
+	next := &x.levels
+	for _, l := range all {
+		if *next == nil {
+			*next = new(levels)
 		}
-		(*place).Level = e.State.Levels[i]
-		place = &(*place).next
+		(*next).Level = l
+		next = &(*next).next
 	}
-	*place = nil
+	*next = nil
 }

@@ -15,45 +15,47 @@ type shard struct {
 	turn uint32 // counts calls
 }
 
-// find returns the record of a key and its place; nil if there is none.
-func (s *shard) find(hash uint32, key string) (*record, place) {
+// find is the place of a key's record, if there is one.
+func (s *shard) find(hash uint32, key string) (place, bool) {
 	if len(s.index) == 0 {
-		return nil, 0
+		return 0, false
 	}
-	for i := s.home(hash); ; i = s.index.next(i) {
-		slot := s.index[i]
-		if slot == 0 {
-			return nil, 0
-		}
-		if slot.hash() == hash {
-			if r := s.at(slot.place()); r.is(key) {
-				return r, slot.place()
-			}
+	for i := s.home(hash); s.index[i] != 0; i = s.next(i) {
+		if slot := s.index[i]; slot.hash() == hash && s.named(slot.place(), key) {
+			return slot.place(), true
 		}
 	}
+	return 0, false
 }
 
 // insert adds a key that is not there.
-func (s *shard) insert(hash uint32, key string) *record {
+func (s *shard) insert(hash uint32, key string) place {
 	s.index = s.fit(s.count() + 1)
 	p := s.add()
 	s.put(newSlot(hash, p))
-	r := s.at(p)
-	r.hash = hash
-	r.setKey(key)
-	return r
+	s.name(p, hash, key)
+	return p
 }
 
 // remove forgets the key at a place, which the last record then takes.
 func (s *shard) remove(p place) {
-	r, last := s.at(p), s.last()
-	s.index.remove(newSlot(r.hash, p))
+	last := place(s.count() - 1)
+	s.index.remove(newSlot(s.at(p).hash, p))
 	if p != last {
-		*r = *s.at(last)
-		s.index[s.index.find(newSlot(r.hash, last))] = newSlot(r.hash, p)
+		hash := s.at(last).hash
+		s.index[s.index.find(newSlot(hash, last))] = newSlot(hash, p)
+		s.move(p, last)
 	}
 	s.drop()
 	s.index = s.fit(s.count())
+}
+
+// look is the place of the next record to look at. There must be one.
+func (s *shard) look() place {
+	if int(s.hand) >= s.count() {
+		s.hand = 0
+	}
+	return s.hand
 }
 
 func (s *shard) len() int {

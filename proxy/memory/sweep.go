@@ -40,14 +40,3 @@ func (s *shard) sweep(now int64, looks int) (expired int) {
 	}
 	return expired
 }
-
-// look is the place of the record to be looked at next. There must be one.
-func (s *shard) look() place {
-	if s.hand&placeMask >= chunkSize { // behind the end of a chunk
-		s.hand = (s.hand>>placeBits + 1) << placeBits
-	}
-	if s.hand > s.last() {
-		s.hand = 0
-	}
-	return s.hand
-}
