@@ -7,7 +7,7 @@ package memory
 // a call is bounded, and whatever the traffic, what has expired is soon gone.
 const (
 	sweepOnInsert = 4
-	sweepEvery    = 16
+	sweepEvery    = 32
 	sampleSize    = 4
 	sweepRounds   = 16
 )
