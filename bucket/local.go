@@ -9,17 +9,17 @@ import (
 )
 
 // Local is a bucket in this process's memory. It ticks in nanoseconds on the
-// monotonic clock, so that a step of the wall clock changes nothing, and with up
-// to four bandwidths it allocates nothing. All methods are safe for concurrent use and never block
-// for long. Make one with [New].
+// monotonic clock, so that a step of the wall clock changes nothing. All methods
+// are safe for concurrent use and never block for long. Make one with [New].
 //
-// [Local.TryConsume] is the method that most callers want. Local has neither
-// contexts nor errors on its own methods; [Local.Bucket] is the same bucket as
-// the interface that remote ones share.
+// [Local.TryConsume] is the method that most callers want, and never allocates;
+// nor do the others with up to four bandwidths, except those that reserve. Local
+// has neither contexts nor errors on its own methods; [Local.Bucket] is the same
+// bucket as the interface that remote ones share.
 type Local struct {
 	word     word
 	forward  bool // the clock never goes back
-	quiet    bool // and nobody is told of a take: neither a listener nor of an error
+	quiet    bool // besides, of a take nobody is told: there is neither a listener nor an err
 	waiters  Waiters
 	listener Listener
 	err      error         // a bad option, told by Bucket's methods
@@ -97,7 +97,7 @@ func (l *Local) TryConsume(n int64) bool {
 
 // take is Consume for a bucket whose clock never goes back and that tells nobody:
 // it leaves out all that an answer would describe. A refusal settles the state
-// too, which on such a clock is the same bucket.
+// too, which on such a clock is the same bucket. A deferred unlock would be felt.
 func (l *Local) take(n int64) (taken bool) {
 	l.mu.Lock()
 	if c, s := l.entry.Config, &l.entry.State; c.Len() > 0 {

@@ -108,7 +108,11 @@ func wait(ctx context.Context, e Executor, n int64) error {
 	if err != nil {
 		return err
 	}
-	timer := time.NewTimer(r.Delay())
+	delay := r.Delay()
+	if delay == 0 {
+		return nil
+	}
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

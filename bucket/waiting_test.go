@@ -88,6 +88,53 @@ func TestWaitersAreServedInOrderOfArrival(t *testing.T) {
 	})
 }
 
+// Blocking waits keep up with the rate, whatever the granularity of timers: who
+// sleeps too long finds what has come back meanwhile.
+func TestC63WaitsKeepUpWithTheRate(t *testing.T) {
+	const filling = 10 * time.Millisecond // of the empty bucket
+	b := bucket.New(bucket.MustConfiguration(greedy(200, 20_000, time.Second)))
+	var granted, lost int
+	begun := time.Now()
+	for last := begun; ; granted++ {
+		if err := b.Wait(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		if now.Sub(begun) > 2*time.Second {
+			break
+		}
+		// What comes back while a busy machine stops the caller for longer than
+		// that, no bucket of this capacity can hold.
+		lost += int(max(0, now.Sub(last)-filling) / (50 * time.Microsecond))
+		last = now
+	}
+	if granted < 38_000-lost || granted > 40_200 {
+		t.Errorf("%d granted in 2 s and %d lost to a busy machine, want 38,000 to 40,200", granted, lost)
+	}
+}
+
+func TestC63WaitsKeepUpOnCoarseTimers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bucket.New(bucket.MustConfiguration(greedy(200, 20_000, time.Second)))
+		granted := 0
+		for begun := time.Now(); ; granted++ {
+			called := time.Now()
+			if err := b.Wait(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			if slept := time.Since(called); slept > 0 {
+				time.Sleep(5*time.Millisecond - slept)
+			}
+			if time.Since(begun) > 2*time.Second {
+				break
+			}
+		}
+		if granted != 40_200 {
+			t.Errorf("%d granted in 2 s, want 40,200", granted)
+		}
+	})
+}
+
 func TestC73NoSlackAfterIdling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bucket.New(bucket.MustConfiguration(greedy(1, 1, time.Second)))

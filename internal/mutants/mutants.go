@@ -90,7 +90,7 @@ var mutants = []mutant{
 	{"breaker: never closes", "proxy/fallback.go", "if b.failures = 0; was == b.most {", "if was == b.most {", []string{"./proxy", "-run", "FallBack"}},
 	{"take: the last bandwidth only", "bucket/state.go", "available = min(available, l.Tokens)", "available = l.Tokens", words},
 	{"take: a token more than there is", "bucket/local.go", "s.settle(rates, now) >= n; taken", "s.settle(rates, now) >= n-1; taken", words},
-	{"take: without the lock", "bucket/local.go", "func (l *Local) take(n int64) (taken bool) {\n\tl.mu.Lock()\n", "func (l *Local) take(n int64) (taken bool) {\n\tl.mu.TryLock()\n", []string{"./bucket", "-run", "TakersShare"}},
+	{"take: lock let go in between", "bucket/local.go", "s.settle(rates, now) >= n; taken {\n", "s.settle(rates, now) >= n; taken {\n\t\t\tl.mu.Unlock()\n\t\t\ttime.Sleep(1)\n\t\t\tl.mu.Lock()\n", []string{"./bucket", "-run", "LocalIsLinearizable|TakersShare"}},
 	{"word: idle time saved up", "bucket/word.go", "max(0, int64(full-present<<1)>>1) + cost", "int64(full-present<<1)>>1 + cost", words},
 	{"word: one token too few", "bucket/word.go", "if lack > w.most {", "if lack >= w.most {", words},
 	{"word: fraction dropped", "bucket/word.go", "int64(tokens*uint64(w.den) - lack)", "0", words},
