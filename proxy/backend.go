@@ -31,6 +31,13 @@ type (
 	// that calls need no timeout, and nobody else sees the keys, so that they need
 	// no prefix.
 	NonBlocking interface{ NonBlocking() bool }
+	// Taker answers takes of n tokens, n at least 1, as Do would, for a caller who
+	// only asks whether they were there: without the cost of a whole answer. The
+	// manager uses it where nobody observes. A wrapper that has a say in takes does
+	// not forward it.
+	Taker interface {
+		TryConsume(key string, c bucket.Configuration, n int64, storedRules bool, r expiration.Rule) (bool, error)
+	}
 )
 
 func validate(b Backend) error {

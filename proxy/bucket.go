@@ -15,14 +15,15 @@ type Bucket struct{ bucket.Via[remote] }
 
 var _ bucket.Bucket = Bucket{}
 
-// TryConsume takes n tokens, all or none, and tells whether it did. It is what the
-// same method of Via does, without the copies of a whole answer.
+// TryConsume takes n tokens, all or none, and tells whether it did. Where only
+// that is asked for, a backend may have a shorter way.
 func (b Bucket) TryConsume(ctx context.Context, n int64) (bool, error) {
 	r := b.Executor()
-	if n < 0 || r.check(ctx) != nil || r.origin.supply != nil || r.origin.manager.listener != nil || r.config.Stateless() {
+	if n < 1 || r.check(ctx) != nil || !r.plain() {
 		return b.Via.TryConsume(ctx, n)
 	}
-	return r.origin.manager.tryConsume(ctx, r.key, r.config, n)
+	m := r.origin.manager
+	return m.taker.TryConsume(r.key, r.config, n, m.storedRules, m.life.Jittered())
 }
 
 // remote carries out operations on one key. It is passed by value all the way:
@@ -56,6 +57,12 @@ func (r remote) check(ctx context.Context) error {
 		return ErrClosed
 	}
 	return ctx.Err()
+}
+
+// plain tells that nothing has to be done but to take.
+func (r remote) plain() bool {
+	m := r.origin.manager
+	return m.taker != nil && m.listener == nil && r.origin.supply == nil && !r.config.Stateless()
 }
 
 // Do carries out one operation.

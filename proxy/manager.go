@@ -24,6 +24,7 @@ const DefaultTimeout = 250 * time.Millisecond
 type Manager struct {
 	origin      origin // of plain handles
 	backend     Backend
+	taker       Taker // the backend, if it is one and nobody observes
 	prefix      string
 	secret      []byte // of hashed keys; nil: they are not
 	life        expiration.Rule
@@ -153,6 +154,9 @@ func NewManager(b Backend, opts ...Option) (*Manager, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
+	if m.observer == nil {
+		m.taker, _ = b.(Taker)
+	}
 	return m, nil
 }
 
@@ -257,23 +261,8 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 // configuration rules; without one to go by, and none declared, nothing is told:
 // the caller then asks again.
 func (m *Manager) do(ctx context.Context, key string, config bucket.Configuration, op bucket.Operation, supplied bool) (bucket.Result, error) {
-	c := m.call(ctx, key, config, op, supplied)
-	defer calls.Put(c)
-	if err := c.decision[0].Err; err != nil {
-		return bucket.Result{}, err
-	}
-	return c.result[0], nil
-}
-
-func (m *Manager) tryConsume(ctx context.Context, key string, config bucket.Configuration, n int64) (bool, error) {
-	c := m.call(ctx, key, config, bucket.Operation{Kind: bucket.OpConsume, Tokens: n}, false)
-	consumed, err := c.result[0].Consumed, c.decision[0].Err
-	calls.Put(c)
-	return consumed && err == nil, err
-}
-
-func (m *Manager) call(ctx context.Context, key string, config bucket.Configuration, op bucket.Operation, supplied bool) *call {
 	c := calls.Get().(*call)
+	defer calls.Put(c)
 	// Each field by itself: a struct copied just after its fields were written
 	// waits for those writes.
 	charge := &c.charge[0]
@@ -292,7 +281,10 @@ func (m *Manager) call(ctx context.Context, key string, config bucket.Configurat
 		lacks := supplied && config.IsZero() && d.Err == nil && !c.result[0].Existed && c.result[0].Measured()
 		m.tell(ctx, d, time.Since(begun), lacks)
 	}
-	return c
+	if d.Err != nil {
+		return bucket.Result{}, d.Err
+	}
+	return c.result[0], nil
 }
 
 // decide bounds the call by the timeout. A backend that never blocks is spared

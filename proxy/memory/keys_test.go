@@ -73,6 +73,13 @@ func TestKeysComeAndGo(t *testing.T) {
 		key := keyOf(random.IntN(1 + most*(round%(rounds/3))/(rounds/3)))
 		op := operations[min(random.IntN(3*len(operations))/2, len(operations)-1)*random.IntN(2)]
 		req := bucket.Request{Config: configs[random.IntN(len(configs))], Op: op}
+		if op.Kind == bucket.OpConsume && random.IntN(2) == 0 {
+			want, _ := m.do(key, req, start.Add(at).UnixMicro())
+			if got, err := b.TryConsume(key, req.Config, op.Tokens, false, expiration.Rule{}); got != want.Consumed || err != nil {
+				t.Fatalf("round %d, key %q, a take of %d: got %v, %v, want %v", round, key, op.Tokens, got, err, want.Consumed)
+			}
+			continue
+		}
 		charges[0] = proxy.Charge{Key: key, Request: req}
 		decision[0] = proxy.Decision{Charges: charges, Results: results}
 		b.Do(t.Context(), decision[:])

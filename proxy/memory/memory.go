@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/expiration"
 	"github.com/sluice-go/sluice/proxy"
 )
 
@@ -38,6 +39,7 @@ var (
 	_ proxy.Backend     = (*Backend)(nil)
 	_ proxy.Validator   = (*Backend)(nil)
 	_ proxy.NonBlocking = (*Backend)(nil)
+	_ proxy.Taker       = (*Backend)(nil)
 )
 
 // Option changes what [New] makes.
@@ -109,16 +111,45 @@ func (b *Backend) Close() error {
 func (b *Backend) Do(_ context.Context, ds []proxy.Decision) {
 	for i := range ds {
 		if charge, result, ok := ds[i].Single(); ok {
-			ds[i].Err = b.decide(charge, result)
+			ds[i].Err = b.decide(maphash.String(b.seed, charge.Key), charge, result)
 		}
 	}
+}
+
+// TryConsume decides by the shortest way; see [proxy.Taker].
+func (b *Backend) TryConsume(key string, config bucket.Configuration, n int64, storedRules bool, rule expiration.Rule) (bool, error) {
+	hash := maphash.String(b.seed, key)
+	if taken, decided := b.take(hash, key, config, n, rule); decided {
+		return taken, nil
+	}
+	req := bucket.Request{Config: config, StoredRules: storedRules, Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: n}}
+	var result bucket.Result
+	err := b.decide(hash, &proxy.Charge{Key: key, Request: req, Rule: rule}, &result)
+	return err == nil && result.Consumed, err
+}
+
+// take decides on a bucket that is there, under its own configuration, and has
+// one bandwidth, as nearly all are.
+func (b *Backend) take(hash uint64, key string, config bucket.Configuration, n int64, rule expiration.Rule) (taken, decided bool) {
+	s := &b.shards[hash%shardCount]
+	s.mu.Lock()
+	now := b.clock()
+	if at, found := s.find(uint32(hash>>32), key); found {
+		if r := s.at(at); r.config == config && now < r.until && config.Len() == 1 {
+			var f bucket.Effect
+			if f, decided = config.TakeOne(&r.level, &r.last, n, now); f.Change == bucket.Write {
+				taken, r.until = true, rule.Life(f.ToFull, f.Remember).Until(now)
+			}
+		}
+	}
+	b.release(s, now)
+	return taken, decided
 }
 
 // errFull means that a new key has to wait for an eviction.
 var errFull = errors.New("full")
 
-func (b *Backend) decide(c *proxy.Charge, result *bucket.Result) error {
-	hash := maphash.String(b.seed, c.Key)
+func (b *Backend) decide(hash uint64, c *proxy.Charge, result *bucket.Result) error {
 	for {
 		err := b.apply(hash, c, result)
 		if err != errFull {
@@ -158,12 +189,7 @@ func (b *Backend) apply(hash uint64, c *proxy.Charge, result *bucket.Result) err
 		s.remove(at)
 		b.leave(1)
 	}
-	s.turn++
-	sweep := s.turn%sweepEvery == 0
-	s.mu.Unlock()
-	if sweep {
-		b.sweepNext(now)
-	}
+	b.release(s, now)
 	return err
 }
 

@@ -12,6 +12,17 @@ const (
 	sweepRounds   = 16
 )
 
+// release unlocks a shard at the end of a call, and sweeps in another one if it
+// is time to.
+func (b *Backend) release(s *shard, now int64) {
+	s.turn++
+	due := s.turn%sweepEvery == 0
+	s.mu.Unlock()
+	if due {
+		b.sweepNext(now)
+	}
+}
+
 // sweepNext sweeps in the next shard.
 func (b *Backend) sweepNext(now int64) {
 	s := &b.shards[b.swept.Add(1)%shardCount]
