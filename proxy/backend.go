@@ -32,9 +32,10 @@ type (
 	// no prefix.
 	NonBlocking interface{ NonBlocking() bool }
 	// Taker answers takes of n tokens, n at least 1, as Do would, for a caller who
-	// only asks whether they were there: without the cost of a whole answer. The
-	// manager uses it where nobody observes. A wrapper that has a say in takes does
-	// not forward it.
+	// only asks whether they were there: without the cost of a whole answer. It
+	// never blocks. The manager uses it where nobody observes or listens, and where
+	// the backend is also NonBlocking. A wrapper that has a say in takes does not
+	// forward it.
 	Taker interface {
 		TryConsume(key string, c bucket.Configuration, n int64, storedRules bool, r expiration.Rule) (bool, error)
 	}

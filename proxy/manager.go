@@ -154,7 +154,7 @@ func NewManager(b Backend, opts ...Option) (*Manager, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	if m.observer == nil {
+	if m.nonBlocking && m.observer == nil {
 		m.taker, _ = b.(Taker)
 	}
 	return m, nil
