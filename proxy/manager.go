@@ -263,15 +263,10 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 func (m *Manager) do(ctx context.Context, key string, config bucket.Configuration, op bucket.Operation, supplied bool) (bucket.Result, error) {
 	c := calls.Get().(*call)
 	defer calls.Put(c)
-	// Each field by itself: a struct copied just after its fields were written
-	// waits for those writes.
-	charge := &c.charge[0]
-	charge.Key, charge.Config, charge.StoredRules = key, config, m.storedRules || supplied
-	charge.Op = op
-	charge.Rule = m.life.Jittered()
-	c.result[0] = bucket.Result{}
+	req := bucket.Request{Config: config, StoredRules: m.storedRules || supplied, Op: op}
+	c.charge[0], c.result[0] = Charge{Key: key, Request: req, Rule: m.life.Jittered()}, bucket.Result{}
+	c.decision[0] = Decision{Charges: c.charge[:], Results: c.result[:]}
 	d := &c.decision[0]
-	d.Charges, d.Results, d.Err, d.Notes, d.LostSwaps, d.Failure = c.charge[:], c.result[:], nil, 0, 0, nil
 
 	if m.observer == nil {
 		m.decide(ctx, c.decision[:])

@@ -43,6 +43,7 @@ func TestKeysComeAndGo(t *testing.T) {
 	// and are removed, in numbers that wax and wane.
 	configs := []bucket.Configuration{
 		greedy(3, 1, time.Second),
+		greedy(3, 1, time.Second, bandwidth.WithInitialTokens(1)),
 		bucket.Must(greedy(3, 1, time.Second, bandwidth.WithID("a")).WithVersion(2, bucket.AsIs)),
 		several(2), several(3), several(5), several(8),
 	}
@@ -68,7 +69,7 @@ func TestKeysComeAndGo(t *testing.T) {
 	var decision [1]proxy.Decision
 	charges, results := make([]proxy.Charge, 1), make([]bucket.Result, 1)
 	for round := range rounds {
-		at := time.Duration(round) * 20 * time.Microsecond
+		at := time.Duration(round)*200*time.Microsecond + time.Duration(round/10_000)*(expiration.DefaultRetention+time.Minute)
 		now.at(at)
 		key := keyOf(random.IntN(1 + most*(round%(rounds/3))/(rounds/3)))
 		op := operations[min(random.IntN(3*len(operations))/2, len(operations)-1)*random.IntN(2)]
@@ -125,8 +126,7 @@ func several(n int) bucket.Configuration {
 
 // keyOf is a short, a usual or a long key.
 func keyOf(i int) string {
-	key := fmt.Sprint("k", i)
-	return key + strings.Repeat("-", (i%7)*(i%7))
+	return strings.Repeat("-", (i%7)*(i%7)) + fmt.Sprint("k", i)
 }
 
 func TestKeysAreCopied(t *testing.T) {
