@@ -81,6 +81,10 @@ bench: ## Run the benchmarks of every module (BENCH=regexp)
 benchmarks: ## Measure on Redis what the server pays, and Sluice beside other limiters, and print tables
 	@$(with_redis) go run ./benchmarks
 
+.PHONY: soak
+soak: ## Keep the memory manager busy for minutes, and draw heap, keys and times (KEYS=1000000 LENGTH=5m)
+	@go run ./benchmarks/soak -keys=$(or $(KEYS),1000000) -length=$(or $(LENGTH),5m)
+
 .PHONY: ci
 ci: ## All of the checks above that CI runs, integration where a Docker engine answers
 	@scripts/ci

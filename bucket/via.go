@@ -20,8 +20,8 @@ type Executor interface {
 // do carries out an operation and tells of it.
 func do[E Executor](ctx context.Context, e E, op Operation) (Result, error) {
 	r, err := e.Do(ctx, op)
-	if err == nil && r.Measured() {
-		tell(ctx, e.Listener(), op, r.Probe)
+	if l := e.Listener(); l != nil && err == nil && r.Measured() {
+		tell(ctx, l, op, r.Probe)
 	}
 	return r, err
 }
@@ -125,3 +125,6 @@ func (v Via[E]) Replace(ctx context.Context, c Configuration, strategy Inheritan
 	}
 	return err
 }
+
+// Executor is what carries the bucket out.
+func (v Via[E]) Executor() E { return v.executor }

@@ -27,11 +27,21 @@ type (
 	// Validator tells what was wrong with the arguments that a backend was
 	// made with; NewManager reports it.
 	Validator interface{ Validate() error }
-	// NonBlocking tells that Do never blocks, so that calls need no timeout.
+	// NonBlocking tells that the buckets are in this process: Do never blocks, so
+	// that calls need no timeout, and nobody else sees the keys, so that they need
+	// no prefix.
 	NonBlocking interface{ NonBlocking() bool }
 	// Recaller answers a decision at once, without any I/O, if it can, and tells
 	// whether it did. Such a call needs no timeout either.
 	Recaller interface{ Recall(d *Decision) bool }
+	// Taker answers takes of n tokens, n at least 1, as Do would, for a caller who
+	// only asks whether they were there: without the cost of a whole answer. It
+	// never blocks. The manager uses it where nobody observes or listens, and where
+	// the backend is also NonBlocking. A wrapper that has a say in takes does not
+	// forward it.
+	Taker interface {
+		TryConsume(key string, c bucket.Configuration, n int64, storedRules bool, r expiration.Rule) (bool, error)
+	}
 )
 
 func validate(b Backend) error {

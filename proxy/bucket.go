@@ -15,83 +15,121 @@ type Bucket struct{ bucket.Via[remote] }
 
 var _ bucket.Bucket = Bucket{}
 
-// remote carries out operations on one key.
+// TryConsume takes n tokens, all or none, and tells whether it did. Where only
+// that is asked for, a backend may have a shorter way.
+func (b Bucket) TryConsume(ctx context.Context, n int64) (bool, error) {
+	r := b.Executor()
+	if n < 1 || r.check(ctx) != nil || !r.plain() {
+		return b.Via.TryConsume(ctx, n)
+	}
+	m := r.origin.manager
+	return m.taker.TryConsume(r.key, r.config, n, m.storedRules, m.life.Jittered())
+}
+
+// remote carries out operations on one key. It is passed by value all the way:
+// with more than four words that would not be in registers.
 type remote struct {
+	origin *origin
+	key    string
+	config bucket.Configuration
+}
+
+// origin is where a handle comes from. All plain ones of a manager share one.
+type origin struct {
 	manager *Manager
-	key     string
-	config  bucket.Configuration
 	supply  func(context.Context) (bucket.Configuration, error)
 	err     error // what was wrong when the handle was made
 }
 
+func (m *Manager) failed(err error) remote { return remote{origin: &origin{manager: m, err: err}} }
+
+// check tells why no operation can be carried out.
+func (r remote) check(ctx context.Context) error {
+	switch {
+	case r.origin == nil:
+		return &bucket.ArgumentError{Field: "bucket", Value: "zero value", Allowed: "one made by a Manager"}
+	case r.origin.err != nil:
+		return r.origin.err
+	case r.origin.manager.closed.Load():
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return ErrClosed
+	}
+	return ctx.Err()
+}
+
+// plain tells that nothing has to be done but to take.
+func (r remote) plain() bool {
+	m := r.origin.manager
+	return m.taker != nil && m.listener == nil && r.origin.supply == nil && !r.config.Stateless()
+}
+
 // Do carries out one operation.
 func (r remote) Do(ctx context.Context, op bucket.Operation) (bucket.Result, error) {
-	switch {
-	case r.manager == nil:
-		return bucket.Result{}, &bucket.ArgumentError{Field: "bucket", Value: "zero value", Allowed: "one made by a Manager"}
-	case r.err != nil:
-		return bucket.Result{}, r.err
-	case ctx.Err() != nil:
-		return bucket.Result{}, ctx.Err()
-	case r.manager.closed.Load():
-		return bucket.Result{}, ErrClosed
+	if err := r.check(ctx); err != nil {
+		return bucket.Result{}, err
 	}
 	if err := op.Validate(); err != nil {
 		return bucket.Result{}, err
 	}
-	if r.supply != nil {
+	if r.origin.supply != nil {
 		return r.supplied(ctx, op)
 	}
-	return r.under(ctx, r.config, op)
+	return r.under(ctx, op)
 }
 
 // Replace puts another configuration in force. One without bandwidths has no
 // stored form.
 func (r remote) Replace(ctx context.Context, c bucket.Configuration, strategy bucket.Inheritance) (bucket.Result, error) {
-	if r.err == nil && c.Len() == 0 {
-		r.err = &bucket.ArgumentError{Field: "configuration", Value: "without bandwidths", Allowed: "one made by NewConfiguration"}
+	if r.origin != nil && r.origin.err == nil {
+		m := r.origin.manager
+		r.origin, r.config = &m.origin, c
+		if c.Len() == 0 {
+			r = m.failed(&bucket.ArgumentError{Field: "configuration", Value: "without bandwidths", Allowed: "one made by NewConfiguration"})
+		}
 	}
-	r.config, r.supply = c, nil
 	return r.Do(ctx, bucket.Operation{Kind: bucket.OpReplace, Strategy: strategy})
 }
 
 // Listener hears what happens to tokens.
 func (r remote) Listener() bucket.Listener {
-	if r.manager == nil {
+	if r.origin == nil {
 		return nil
 	}
-	return r.manager.listener
+	return r.origin.manager.listener
 }
 
 // Waiters counts those who wait for buckets of the manager.
 func (r remote) Waiters() *bucket.Waiters {
-	if r.manager == nil {
+	if r.origin == nil {
 		return new(bucket.Waiters) // whoever enters is told that there is no manager
 	}
-	return &r.manager.waiters
+	return &r.origin.manager.waiters
 }
 
 // supplied tries what is stored, and asks for a configuration only if nothing
 // is.
 func (r remote) supplied(ctx context.Context, op bucket.Operation) (bucket.Result, error) {
-	res, err := r.under(ctx, bucket.Configuration{}, op)
+	res, err := r.origin.manager.do(ctx, r.key, bucket.Configuration{}, op, true)
 	if err != nil || res.Existed || !res.Measured() {
 		return res, err
 	}
-	c, err := r.supply(ctx)
+	c, err := r.origin.supply(ctx)
 	if err != nil {
 		return bucket.Result{}, err
 	}
 	if c.IsZero() {
 		return bucket.Result{}, &bucket.ArgumentError{Field: "supplied configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
 	}
-	return r.under(ctx, c, op)
+	r.config = c
+	return r.under(ctx, op)
 }
 
-func (r remote) under(ctx context.Context, c bucket.Configuration, op bucket.Operation) (bucket.Result, error) {
-	req := bucket.Request{Config: c, StoredRules: r.manager.storedRules || r.supply != nil, Op: op}
-	if c.Stateless() {
-		return bucket.Step(bucket.Entry{}, req, bucket.Moment{}).Result, nil
+// under carries out an operation under the configuration of the handle.
+func (r remote) under(ctx context.Context, op bucket.Operation) (bucket.Result, error) {
+	if r.config.Stateless() {
+		return bucket.Step(bucket.Entry{}, bucket.Request{Config: r.config, Op: op}, bucket.Moment{}).Result, nil
 	}
-	return r.manager.do(ctx, Charge{Key: r.key, Request: req, Rule: r.manager.life}, r.supply != nil && c.IsZero())
+	return r.origin.manager.do(ctx, r.key, r.config, op, r.origin.supply != nil)
 }

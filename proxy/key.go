@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// DefaultKeyPrefix comes before every key unless WithKeyPrefix says
-	// otherwise.
+	// DefaultKeyPrefix comes before every key in a store outside this process
+	// unless WithKeyPrefix says otherwise.
 	DefaultKeyPrefix = "sluice:"
 	// MaxKeyLength is how long a key may be, in bytes, before its SHA-256
 	// stands for it.
@@ -37,6 +37,8 @@ func (m *Manager) storedKey(key string) (string, error) {
 	case len(key) > MaxKeyLength || strings.HasPrefix(key, hashMark) || strings.HasPrefix(key, secretMark):
 		sum := sha256.Sum256([]byte(key))
 		return m.prefix + hashMark + hex.EncodeToString(sum[:]), nil
+	case m.prefix == "":
+		return key, nil
 	default:
 		return m.prefix + key, nil
 	}

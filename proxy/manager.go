@@ -22,7 +22,9 @@ const DefaultTimeout = 250 * time.Millisecond
 // Manager hands out buckets by key. It is safe for concurrent use. Make one
 // with [NewManager] for each store and prefix and keep it.
 type Manager struct {
+	origin      origin // of plain handles
 	backend     Backend
+	taker       Taker // the backend, if it is one and nobody observes
 	prefix      string
 	secret      []byte // of hashed keys; nil: they are not
 	life        expiration.Rule
@@ -39,7 +41,8 @@ type Manager struct {
 type Option func(*Manager) error
 
 // WithKeyPrefix sets what comes before every key in the store; the default is
-// [DefaultKeyPrefix]. Managers share nothing if neither prefix begins the other.
+// [DefaultKeyPrefix], and nothing for a backend in this process ([NonBlocking]),
+// whose keys nobody else sees. Managers share nothing if neither prefix begins the other.
 // A brace is refused, since it would put all keys into one slot of a Redis
 // Cluster.
 func WithKeyPrefix(prefix string) Option {
@@ -135,7 +138,11 @@ func WithObserver(o Observer) Option {
 // itself is reported here too.
 func NewManager(b Backend, opts ...Option) (*Manager, error) {
 	m := &Manager{backend: b, prefix: DefaultKeyPrefix, timeout: DefaultTimeout}
+	m.origin.manager = m
 	faults := []error{validate(b)}
+	if faults[0] == nil && nonBlocking(b) {
+		m.nonBlocking, m.prefix = true, ""
+	}
 	for _, opt := range opts {
 		if opt == nil {
 			opt = func(*Manager) error {
@@ -147,7 +154,9 @@ func NewManager(b Backend, opts ...Option) (*Manager, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	m.nonBlocking = nonBlocking(b)
+	if m.nonBlocking && m.observer == nil {
+		m.taker, _ = b.(Taker)
+	}
 	return m, nil
 }
 
@@ -167,14 +176,22 @@ func isNil(v any) bool {
 // SHA-256. Keys in Redis Cluster go to the slot of what is in their first pair
 // of braces, if they have one.
 func (m *Manager) Bucket(key string, c bucket.Configuration) Bucket {
-	r := remote{manager: m, config: c}
-	r.key, r.err = m.storedKey(key)
-	if r.err == nil && c.IsZero() {
-		r.err = &bucket.ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}
+	r := m.plain(key)
+	r.config = c
+	if (c.IsZero() || m.storedRules && c.Stateless()) && r.origin.err == nil {
+		return m.unusual(r)
 	}
-	if m.storedRules && c.Stateless() { // a stored one comes first
-		r.supply = func(context.Context) (bucket.Configuration, error) { return c, nil }
+	return Bucket{bucket.NewVia(r)}
+}
+
+// unusual is the bucket of a configuration that is none, or that stored ones come
+// before.
+func (m *Manager) unusual(r remote) Bucket {
+	c := r.config
+	if c.IsZero() {
+		return Bucket{bucket.NewVia(m.failed(&bucket.ArgumentError{Field: "configuration", Value: "zero value", Allowed: "one made by NewConfiguration"}))}
 	}
+	r.origin = &origin{manager: m, supply: func(context.Context) (bucket.Configuration, error) { return c, nil }}
 	return Bucket{bucket.NewVia(r)}
 }
 
@@ -185,10 +202,13 @@ func (m *Manager) Bucket(key string, c bucket.Configuration) Bucket {
 // [Manager.Bucket] on the same key puts its own configuration in force. An error
 // of supply is returned as it is.
 func (m *Manager) BucketFunc(key string, supply func(context.Context) (bucket.Configuration, error)) Bucket {
-	r := remote{manager: m, supply: supply}
-	r.key, r.err = m.storedKey(key)
-	if r.err == nil && supply == nil {
-		r.err = &bucket.ArgumentError{Field: "supplier", Value: "nil", Allowed: "a function"}
+	r := m.plain(key)
+	switch {
+	case r.origin.err != nil:
+	case supply == nil:
+		r = m.failed(&bucket.ArgumentError{Field: "supplier", Value: "nil", Allowed: "a function"})
+	default:
+		r.origin = &origin{manager: m, supply: supply}
 	}
 	return Bucket{bucket.NewVia(r)}
 }
@@ -210,9 +230,11 @@ func (m *Manager) Configuration(ctx context.Context, key string) (bucket.Configu
 
 // plain is the bucket of a key for what needs no configuration.
 func (m *Manager) plain(key string) remote {
-	r := remote{manager: m}
-	r.key, r.err = m.storedKey(key)
-	return r
+	stored, err := m.storedKey(key)
+	if err != nil {
+		return m.failed(err)
+	}
+	return remote{origin: &m.origin, key: stored}
 }
 
 // Close closes the backend, and with it every other manager of that backend;
@@ -235,23 +257,23 @@ type call struct {
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// do has one charge decided by the backend. One that may find nothing to go by is
-// not told of in that case: the caller then asks again.
-func (m *Manager) do(ctx context.Context, charge Charge, mayLack bool) (bucket.Result, error) {
+// do has one charge decided by the backend. Where the bucket is supplied, a stored
+// configuration rules; without one to go by, and none declared, nothing is told:
+// the caller then asks again.
+func (m *Manager) do(ctx context.Context, key string, config bucket.Configuration, op bucket.Operation, supplied bool) (bucket.Result, error) {
 	c := calls.Get().(*call)
 	defer calls.Put(c)
-	c.charge[0], c.result[0] = charge, bucket.Result{}
-	c.charge[0].Rule = charge.Rule.Jittered()
+	req := bucket.Request{Config: config, StoredRules: m.storedRules || supplied, Op: op}
+	c.charge[0], c.result[0] = Charge{Key: key, Request: req, Rule: m.life.Jittered()}, bucket.Result{}
 	c.decision[0] = Decision{Charges: c.charge[:], Results: c.result[:]}
 	d := &c.decision[0]
 
-	var begun time.Time
-	if m.observer != nil {
-		begun = time.Now()
-	}
-	m.decide(ctx, c.decision[:])
-	if m.observer != nil {
-		lacks := mayLack && d.Err == nil && !c.result[0].Existed && c.result[0].Measured()
+	if m.observer == nil {
+		m.decide(ctx, c.decision[:])
+	} else {
+		begun := time.Now()
+		m.decide(ctx, c.decision[:])
+		lacks := supplied && config.IsZero() && d.Err == nil && !c.result[0].Existed && c.result[0].Measured()
 		m.tell(ctx, d, time.Since(begun), lacks)
 	}
 	if d.Err != nil {

@@ -173,6 +173,27 @@ func TestSupplierFaultsAreReturned(t *testing.T) {
 	}
 }
 
+func TestDefaultPrefix(t *testing.T) {
+	// Nobody else sees the keys of this process.
+	var heard recorder
+	for want, b := range map[string]proxy.Backend{
+		"key":        memory.New(),
+		"sluice:key": fixed{func(context.Context, *proxy.Decision) {}},
+	} {
+		m, err := proxy.NewManager(b, proxy.WithObserver(&heard))
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard.events = nil
+		if _, err := m.Bucket("key", hourly).TryConsume(t.Context(), 1); err != nil {
+			t.Error(err)
+		}
+		if len(heard.events) != 1 || heard.events[0].Key != want {
+			t.Errorf("%T: got %+v, want one event of the key %q", b, heard.events, want)
+		}
+	}
+}
+
 func TestStoredKeys(t *testing.T) {
 	var stored string
 	m, err := proxy.NewManager(fixed{func(_ context.Context, d *proxy.Decision) { stored = d.Charges[0].Key }}, proxy.WithKeyPrefix("p:"))

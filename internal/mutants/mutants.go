@@ -10,6 +10,8 @@ var (
 	runs       = []string{"./proxy/redis", "-run", "TakesInRuns"}
 	denied     = []string{"./proxy", "-run", "Denial|C61"}
 	overtaken  = []string{"./proxy", "-run", "DenialsThatAreOvertaken"}
+	keys       = []string{"./proxy/memory", "-short", "-run", "KeysComeAndGo"}
+	most       = []string{"./proxy/memory", "-run", "MaxKeys"}
 	swap       = []string{"./internal/trace", "-run", "^TestGoRedisCompareAndSwap$", "-trace.ops=6000"}
 )
 
@@ -116,4 +118,15 @@ var mutants = []mutant{
 	{"word: no window", "bucket/word.go", "uint64(now-base) > w.window", "uint64(now-base) > 1<<62", []string{"./bucket", "-run", "AfterIdling"}},
 	{"takes grouped and not kept together", "proxy/redis/calls.go", "len(ds) > 1 || p.isShort(c)", "p.isShort(c)", []string{"./proxy/redis", "-run", "StayTogether"}},
 	{"word: a clock that goes back fills", "bucket/word.go", "now = max(now, base)", "_ = base", []string{"./bucket", "-run", "ClockThatGoesBack"}},
+
+	{"memory: slots behind a hole", "proxy/memory/index.go", "stays := hole < home && home <= i", "stays := true || hole < home && home <= i", keys},
+	{"memory: extras left behind", "proxy/memory/records.go", "\t\textras[to%chunkSize] = x\n", "\t\t_ = x\n", keys},
+	{"memory: ends of keys not compared", "proxy/memory/record.go", "return key[n:] == tail", "return len(key[n:]) == len(tail)", []string{"./proxy/memory", "-run", "EqualHashes"}},
+	{"memory: never forgotten", "proxy/memory/memory.go", "if found && now < s.at(at).until {", "if found {", keys},
+	{"memory: a take forgets nothing", "proxy/memory/memory.go", "r.config == config && now < r.until && ", "r.config == config && ", keys},
+	{"memory: a take forgets early", "bucket/take.go", "Remember: !c.c.startsFull || c.c.version > 0}", "Remember: !c.c.startsFull}", keys},
+	{"memory: no call stops sweeping", "proxy/memory/sweep.go", "sweepRounds   = 16", "sweepRounds   = 1 << 20", []string{"./proxy/memory", "-short", "-run", "Millions"}},
+	{"memory: nothing given back", "proxy/memory/records.go", "if cap(c.records) > n+n/4+1 {", "if false {", []string{"./proxy/memory", "-short", "-run", "Forgetting"}},
+	{"memory: a key too many", "proxy/memory/evict.go", "if n >= b.most {", "if n > b.most {", most},
+	{"memory: the emptiest evicted", "proxy/memory/evict.go", "r.until < v.until {", "r.until > v.until {", most},
 }

@@ -31,3 +31,23 @@ func ExampleNew() {
 	// false <nil>
 	// true <nil>
 }
+
+func ExampleWithMaxKeys() {
+	backend := memory.New(memory.WithMaxKeys(2))
+	m, err := proxy.NewManager(backend)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+
+	limit := bucket.MustConfiguration(bandwidth.Must(bandwidth.New(10, bandwidth.Greedy(10, time.Hour))))
+	ctx := context.Background()
+	for key, n := range map[string]int64{"drained": 10, "nearly full": 1} {
+		_, _ = m.Bucket(key, limit).TryConsume(ctx, n)
+	}
+	_, _ = m.Bucket("newcomer", limit).TryConsume(ctx, 5)
+	left, err := m.Bucket("drained", limit).Available(ctx)
+	fmt.Println(backend.Len(), backend.Evicted(), left, err)
+	// Output: 2 1 0 <nil>
+}

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -20,6 +21,70 @@ func heap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+func TestMillions(t *testing.T) {
+	keys := 1_000_000
+	if raceDetector || testing.Short() {
+		keys = 100_000
+	}
+
+	t.Run("C54 no call sweeps much", func(t *testing.T) {
+		var now clock
+		b := memory.New(memory.WithClock(now.Now))
+		m := manager(t, b)
+		quickly, slowly := greedy(10, 10, time.Second), greedy(1<<40, 1, time.Hour)
+		for i := range keys {
+			take(t, m.Bucket("ip:"+strconv.Itoa(i), quickly), 1)
+		}
+		now.at(2 * time.Second) // all of them have expired
+		const most = 100
+		var took []time.Duration
+		for i := 0; b.Len() > keys/100; i++ {
+			held := b.Len()
+			for range 10 {
+				other := m.Bucket("other "+strconv.Itoa(i%1000), slowly)
+				begun := time.Now()
+				take(t, other, 1)
+				took = append(took, time.Since(begun))
+			}
+			if swept := held - b.Len(); swept > most {
+				t.Fatalf("ten calls swept %d keys", swept)
+			}
+			if i > keys {
+				t.Fatalf("holds %d keys after %d calls", b.Len(), len(took))
+			}
+		}
+		slices.Sort(took)
+		t.Logf("%d takes during the sweep of %d keys: half within %v, 99 %% within %v, 99.9 %% within %v, all within %v",
+			len(took), keys, took[len(took)/2], took[len(took)*99/100], took[len(took)*999/1000], took[len(took)-1])
+	})
+
+	t.Run("C54 a key costs the same whatever its limit", func(t *testing.T) {
+		var costs []float64
+		for _, capacity := range []int64{10, 1_000_000_000} {
+			before := heap()
+			b := memory.New()
+			m := manager(t, b)
+			c := greedy(capacity, 1, time.Hour)
+			text := 0
+			for i := range keys {
+				key := "ip:" + strconv.Itoa(i)
+				text += len(key)
+				take(t, m.Bucket(key, c), 1)
+			}
+			cost := float64(heap()-before) / float64(keys)
+			t.Logf("capacity %d: %.1f bytes of heap a key, of which its text is %.1f", capacity, cost, float64(text)/float64(keys))
+			costs = append(costs, cost)
+			if beside := cost - float64(text)/float64(keys); beside > 90 {
+				t.Errorf("a key costs %.1f bytes beside its text", beside)
+			}
+			runtime.KeepAlive(b)
+		}
+		if ratio := costs[1] / costs[0]; ratio < 0.95 || ratio > 1.05 {
+			t.Errorf("the greater limit costs %.3f times as much", ratio)
+		}
+	})
 }
 
 func TestForgetting(t *testing.T) {

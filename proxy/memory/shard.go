@@ -1,127 +1,71 @@
 package memory
 
-import (
-	"math/rand/v2"
-	"sync"
+import "sync"
 
-	"github.com/sluice-go/sluice/bucket"
-)
+// shardCount spreads the keys, so that they seldom wait for each other. All work
+// under the lock of one shard is short.
+const shardCount = 512
 
-// shardCount splits the map, so that looking up one key seldom waits for
-// another. A shard's lock is held for the look-up only; decisions hold the lock
-// of their entry.
-const shardCount = 256
-
+// shard is a part of the keys: one cache line.
 type shard struct {
-	mu      sync.RWMutex
-	entries map[string]*entry
-	peak    int // the most entries since the map was made
+	mu sync.Mutex
+	index
+	records
+	hand place  // the record to be looked at next
+	turn uint32 // counts calls
 }
 
-type entry struct {
-	mu      sync.Mutex
-	bucket  bucket.Entry
-	until   int64 // the instant from which it is forgotten
-	dropped bool  // no longer in the map
-}
-
-func (s *shard) find(key string) *entry {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.entries[key]
-}
-
-// insert adds an entry unless there is one by now.
-func (s *shard) insert(key string, e *entry) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.entries[key] != nil {
-		return false
+// find is the place of a key's record, if there is one.
+func (s *shard) find(hash uint32, key string) (place, bool) {
+	if len(s.index) == 0 {
+		return 0, false
 	}
-	s.entries[key] = e
-	s.peak = max(s.peak, len(s.entries))
-	return true
+	for i := s.home(hash); s.index[i] != 0; i = s.next(i) {
+		if slot := s.index[i]; slot.hash() == hash && s.named(slot.place(), key) {
+			return slot.place(), true
+		}
+	}
+	return 0, false
 }
 
-func (s *shard) remove(key string, e *entry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.entries[key] == e {
-		delete(s.entries, key)
+// insert adds a key that is not there.
+func (s *shard) insert(hash uint32, key string) place {
+	s.index = s.fit(s.count() + 1)
+	p := s.add()
+	s.put(newSlot(hash, p))
+	s.name(p, hash, key)
+	return p
+}
+
+// remove forgets the key at a place, which the last record then takes.
+func (s *shard) remove(p place) {
+	last := place(s.count() - 1)
+	s.index.remove(newSlot(s.at(p).hash, p))
+	if p != last {
+		hash := s.at(last).hash
+		s.index[s.index.find(newSlot(hash, last))] = newSlot(hash, p)
+		s.move(p, last)
 	}
+	s.drop()
+	s.index = s.fit(s.count())
+}
+
+// look is the place of the next record to look at. There must be one.
+func (s *shard) look() place {
+	if int(s.hand) >= s.count() {
+		s.hand = 0
+	}
+	return s.hand
 }
 
 func (s *shard) len() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.entries)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count()
 }
 
 func (s *shard) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entries, s.peak = map[string]*entry{}, 0
-}
-
-// How a call sweeps: one in sweepEvery looks at sampleSize entries of the next
-// shard, and goes on there while more than a quarter of them had expired, at
-// most sweepRounds times. So the work of a call is bounded, and expired entries
-// are a small part of all as long as there are calls.
-const (
-	sweepEvery  = 8
-	sampleSize  = 20
-	sweepRounds = 8
-)
-
-func (b *Backend) sweepSome() {
-	if rand.Uint32()%sweepEvery != 0 {
-		return
-	}
-	s := &b.shards[b.sweep.Add(1)%shardCount]
-	if s.len() == 0 {
-		return
-	}
-	now := b.clock()
-	for range sweepRounds {
-		if s.sweep(now) <= sampleSize/4 {
-			return
-		}
-	}
-}
-
-// sweep drops the expired ones among a few entries and returns how many they
-// were. Entries in use are left for another time, so locks cannot form a ring.
-func (s *shard) sweep(now int64) (expired int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := 0
-	for key, e := range s.entries { // Go starts at a random place
-		if e.mu.TryLock() {
-			if now >= e.until {
-				e.dropped = true
-				delete(s.entries, key)
-				expired++
-			}
-			e.mu.Unlock()
-		}
-		if seen++; seen == sampleSize {
-			break
-		}
-	}
-	s.shrink()
-	return expired
-}
-
-// shrink makes the map anew when it has become much smaller, since a Go map
-// never gives its memory back.
-func (s *shard) shrink() {
-	const worthwhile = 16
-	if s.peak < worthwhile || len(s.entries) > s.peak/2 {
-		return
-	}
-	entries := make(map[string]*entry, len(s.entries))
-	for key, e := range s.entries {
-		entries[key] = e
-	}
-	s.entries, s.peak = entries, len(entries)
+	s.index, s.records, s.hand = nil, records{}, 0
 }
