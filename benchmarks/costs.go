@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// What a decision and a key cost a server.
+
+// scriptContenders decide in one EVALSHA, whose time the server counts.
+var scriptContenders = []contender{
+	{name: bareGoRedis, role: floor, open: openBareGoRedis},
+	{name: redisRate, role: rival, open: openRedisRate},
+	{name: redisScript, role: rival, open: openRedisScript},
+	{name: "ulule/limiter", role: rival, open: openUlule},
+	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore},
+	{name: localOne, role: ours, open: onGoRedis(one)},
+	{name: localThree, role: ours, open: onGoRedis(three)},
+}
+
+// keepers keep something for a key.
+var keepers = []contender{
+	{name: redisRate, role: rival, open: openRedisRate},
+	{name: redisScript, role: rival, open: openRedisScript},
+	{name: "throttled", role: rival, open: openThrottled},
+	{name: "ulule/limiter", role: rival, open: openUlule},
+	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore},
+	{name: localOne, role: ours, open: onGoRedis(one)},
+	{name: localThree, role: ours, open: onGoRedis(usualThree)},
+}
+
+// costJobs measure on one kind of server; its name says which.
+func costJobs(kind string, s *server) (times, bytes []job) {
+	for outcome, l := range map[string]limit{"granted": large, "refused": spent} {
+		for _, c := range scriptContenders {
+			if l == spent && c.role == floor {
+				continue
+			}
+			work := kind + ", " + outcome
+			times = append(times, job{timeSuite, work, c.name, c.role, func(_ int, record func(string, sample)) error {
+				got := nothing
+				var err error
+				got.server, err = s.decisionTime(c, l)
+				record(work, got)
+				return err
+			}})
+		}
+	}
+	for _, c := range keepers {
+		bytes = append(bytes, job{bytesSuite, kind, c.name, c.role, func(_ int, record func(string, sample)) error {
+			got := nothing
+			var err error
+			got.memory, err = s.bytesPerKey(c)
+			record(kind, got)
+			return err
+		}})
+	}
+	return times, bytes
+}
+
+// decisionTime is the server's time for a decision in microseconds: the command that a contender sends for each of ten
+// keys is sent again, in pipelines of a hundred.
+func (s *server) decisionTime(c contender, l limit) (float64, error) {
+	const batches, batch = 200, 100
+	if err := s.empty(); err != nil {
+		return 0, err
+	}
+	keys := keyNames("", 10)
+	commands, err := s.sent(c, l, func(take taker) error {
+		_, err := fill(take, keys, 1) // afterwards the script is known, and what is spent is refused
+		return err
+	}, func(take taker) error {
+		_, err := fill(take, keys, 1)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(commands) != len(keys) {
+		return 0, fmt.Errorf("%d commands for %d decisions", len(commands), len(keys))
+	}
+	return s.scriptTime(batches*batch, func() error {
+		for range batches {
+			if err := s.pipeline(commands, batch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *server) pipeline(commands [][]any, n int) error {
+	p := s.c.Pipeline()
+	for i := range n {
+		p.Do(context.Background(), commands[i%len(commands)]...)
+	}
+	_, err := p.Exec(context.Background())
+	return err
+}
+
+// bytesPerKey is by how much a key of 100,000 enlarges the server's memory, its name and everything included.
+func (s *server) bytesPerKey(c contender) (float64, error) {
+	if err := s.c.Do(context.Background(), "FLUSHALL", "SYNC").Err(); err != nil {
+		return 0, err
+	}
+	keys := keyNames("", many)
+	used, err := s.memoryBeyond(func() error {
+		take, done, err := c.open(s.addr, usual)
+		if err != nil {
+			return err
+		}
+		defer done()
+		_, err = fill(take, keys, 64)
+		return err
+	})
+	if n, e := s.c.DBSize(context.Background()).Result(); err == nil && (e != nil || n != many) {
+		err = fmt.Errorf("%d keys, %w", n, e)
+	}
+	return used / many, err
+}

@@ -1,0 +1,387 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/internal/faults"
+)
+
+// The suites: what is measured together and shown in one place.
+const (
+	localSuite  = "Local buckets"
+	memorySuite = "Buckets by key in memory"
+	redisSuite  = "Buckets by key on Redis"
+	wideSuite   = "More of Redis"
+	timeSuite   = "Server time"
+	bytesSuite  = "Memory of the server"
+	exactSuite  = "Exactness" // its works are the suites whose contenders it looks at
+)
+
+// everyCount is how many goroutines are at work.
+var everyCount = []int{1, 16, 256}
+
+func goroutines(n int) string {
+	if n == 1 {
+		return "1 goroutine"
+	}
+	return fmt.Sprint(n, " goroutines")
+}
+
+func granted(n int) string { return "granted, " + goroutines(n) }
+func refused(n int) string { return "refused, " + goroutines(n) }
+
+// localJobs measure buckets without keys.
+func localJobs(length time.Duration) (jobs []job) {
+	add := func(c localContender, work string, l limit, n int) {
+		jobs = append(jobs, job{localSuite, work, c.name, c.role, func(_ int, record func(string, sample)) error {
+			record(work, loop(c.open(l), l, n, length))
+			return nil
+		}})
+	}
+	for _, n := range everyCount {
+		for _, c := range localContenders {
+			if c.name != clockAndLoad {
+				add(c, granted(n), ample, n)
+			}
+		}
+	}
+	for _, n := range everyCount {
+		for _, c := range localContenders {
+			if !c.neverRefuses {
+				add(c, refused(n), spent, n)
+			}
+		}
+	}
+	return jobs
+}
+
+// loop measures a contender that brings its own loop.
+func loop(many func(int) int, l limit, goroutines int, length time.Duration) sample {
+	const untimed = 500
+	many(1) // nothing is left of what is spent
+	step := func(_ int, t *tally) {
+		begun := time.Now()
+		granted := many(1)
+		t.note(time.Since(begun))
+		t.granted += int64(granted + many(untimed))
+		t.calls += 1 + untimed
+	}
+	spin(goroutines, length/5, step)
+	got := spin(goroutines, length, step)
+	s := got.sample()
+	s.wrong = float64(got.granted)
+	if l != spent {
+		s.wrong -= float64(got.calls)
+	}
+	return s
+}
+
+const million = 1_000_000
+
+// millionKeys names a work of the memory suite.
+func millionKeys(spread, outcome string) string {
+	return fmt.Sprintf("1,000,000 keys, %s, %s", spread, outcome)
+}
+
+// memoryJobs measure buckets by key in this process. A contender has the heap to itself: it is opened and filled in
+// each of its turns, and does all works then.
+func memoryJobs(length time.Duration) (jobs []job) {
+	keys := keyNames("", million)
+	var grants []work
+	for _, n := range everyCount {
+		grants = append(grants, work{millionKeys("Zipf", granted(n)), drawing{million, true}, roomy, n, length, 64})
+	}
+	grants = append(grants, work{millionKeys("uniform", granted(16)), drawing{million, false}, roomy, 16, length, 64})
+	refusals := []work{{millionKeys("Zipf", refused(16)), drawing{million, true}, spent, 16, length, 64}}
+	for _, works := range [][]work{grants, refusals} {
+		for _, c := range memoryContenders {
+			if works[0].limit == spent && c.role == floor {
+				continue
+			}
+			jobs = append(jobs, job{memorySuite, works[0].name, c.name, c.role, func(_ int, record func(string, sample)) error {
+				return memoryTurn(c, works, keys, record)
+			}})
+		}
+	}
+	return jobs
+}
+
+func memoryTurn(c contender, works []work, keys []string, record func(string, sample)) error {
+	take, done, err := c.open("", works[0].limit)
+	if err != nil {
+		return err
+	}
+	defer done()
+	heap, err := fill(take, keys, 2)
+	if err != nil {
+		return err
+	}
+	for _, w := range works {
+		s := w.run(take, keys)
+		s.heap = heap
+		record(w.name, s)
+	}
+	return nil
+}
+
+// onRedis names a work of the Redis suites.
+func onRedis(keys string, outcome string, roundTrip time.Duration) string {
+	name := keys + ", " + outcome
+	if roundTrip > 0 {
+		name += fmt.Sprintf(", round trip %v longer", roundTrip)
+	}
+	return name
+}
+
+const (
+	hotKey      = "one hot key"
+	manyKeys    = "100,000 keys, uniform"
+	zipfKeys    = "100,000 keys, Zipf"
+	many        = 100_000
+	crowd       = 256
+	longer      = 2 * time.Millisecond
+	inProcesses = "one hot key, 16 managers on clients of their own, 16 goroutines each"
+)
+
+// exactLocalJobs count what each contender without keys admits.
+func exactLocalJobs() []job {
+	var contenders []contender
+	for _, c := range localContenders {
+		if c.neverRefuses || c.role == floor {
+			continue
+		}
+		contenders = append(contenders, contender{name: c.name, role: c.role, open: func(_ string, l limit) (taker, func(), error) {
+			many := c.open(l)
+			return func(context.Context, string) (bool, error) { return many(1) == 1, nil }, func() {}, nil
+		}})
+	}
+	return exactJobs(localSuite, "", contenders)
+}
+
+// exactJobs count what each contender admits.
+func exactJobs(suite, addr string, contenders []contender) (jobs []job) {
+	for _, c := range contenders {
+		if c.role == floor {
+			continue
+		}
+		jobs = append(jobs, job{exactSuite, suite, c.name, c.role, func(_ int, record func(string, sample)) error {
+			take, done, err := c.open(addr, small)
+			if err != nil {
+				return err
+			}
+			defer done()
+			s := nothing
+			s.admitted = float64(admitted(take, "exact:"+c.name, small))
+			record(suite, s)
+			return nil
+		}})
+	}
+	return jobs
+}
+
+// stage is a Redis with the ways to it and the keys on it.
+type stage struct {
+	*server
+	far   string              // the same server behind a longer round trip
+	names map[string][]string // of each contender's keys: all are on one server, and none shares buckets
+}
+
+func newStage(own *owner) (*stage, error) {
+	s, err := startServer(own)
+	if err != nil {
+		return nil, err
+	}
+	link := faults.NewLink(own, s.addr)
+	link.Delay(longer)
+	return &stage{s, link.Addr(), map[string][]string{}}, nil
+}
+
+// redisWork is a work on the stage.
+type redisWork struct {
+	work
+	far bool
+}
+
+func (st *stage) work(keys string, l limit, n int, far bool, length time.Duration) redisWork {
+	d := drawing{keys: many, zipf: keys == zipfKeys}
+	if keys == hotKey {
+		d.keys = 1
+	}
+	outcome, roundTrip := granted(n), time.Duration(0)
+	if l == spent {
+		outcome = refused(n)
+	}
+	if far {
+		roundTrip = longer
+	}
+	return redisWork{work{onRedis(keys, outcome, roundTrip), d, l, n, length, 1}, far}
+}
+
+// jobs are the turns of some contenders at a work.
+func (st *stage) jobs(suite string, w redisWork, names ...string) (jobs []job) {
+	for i, c := range redisContenders {
+		if len(names) > 0 && !slices.Contains(names, c.name) {
+			continue
+		}
+		mark := fmt.Sprintf("%02d:", i)
+		jobs = append(jobs, job{suite, w.name, c.name, c.role, func(round int, record func(string, sample)) error {
+			s, err := st.turn(c, w, mark, round)
+			record(w.name, s)
+			return err
+		}})
+	}
+	return jobs
+}
+
+func (st *stage) turn(c contender, w redisWork, mark string, round int) (sample, error) {
+	addr := st.addr
+	if w.far {
+		addr = st.far
+	}
+	keys, err := st.keys(c, w, mark, round)
+	if err != nil {
+		return nothing, err
+	}
+	take, done, err := c.open(addr, w.limit)
+	if err != nil {
+		return nothing, err
+	}
+	defer done()
+
+	step := w.step(take, keys)
+	warm := spin(w.goroutines, w.length/5, step) // connections are made, scripts known
+	before, err := st.processor()
+	if err != nil {
+		return nothing, err
+	}
+	got := spin(w.goroutines, w.length, step)
+	after, err := st.processor()
+	s := w.sample(warm, got)
+	s.server = (after - before) / float64(got.calls)
+	if err == nil && round == 0 {
+		s.commands, err = st.commands(c, w.work, keys)
+	}
+	return s, err
+}
+
+// keys are the names of keys that have been taken from once. Those of the many stay from round to round.
+func (st *stage) keys(c contender, w redisWork, mark string, round int) ([]string, error) {
+	if w.drawing.keys == 1 {
+		one := []string{fmt.Sprintf("%shot:%d:%s", mark, round, w.name)}
+		return one, st.fill(c, w.limit, one)
+	}
+	if st.names[c.name] == nil {
+		st.names[c.name] = keyNames(mark, many)
+		if err := st.fill(c, w.limit, st.names[c.name]); err != nil {
+			return nil, err
+		}
+	}
+	return st.names[c.name], nil
+}
+
+// fill takes one token of each key, through as many openings as make even a contender fast that does one at a time.
+func (st *stage) fill(c contender, l limit, keys []string) error {
+	const openings, each = 8, 8
+	errs := make(chan error, openings)
+	for part := range slices.Chunk(keys, (len(keys)+openings-1)/openings) {
+		go func() {
+			take, done, err := c.open(st.addr, l)
+			if err == nil {
+				_, err = fill(take, part, each)
+				done()
+			}
+			errs <- err
+		}()
+	}
+	var err error
+	for range min(openings, len(keys)) {
+		err = errors.Join(err, <-errs)
+	}
+	return err
+}
+
+// commands is how many commands the server is sent for a decision.
+func (st *stage) commands(c contender, w work, keys []string) (float64, error) {
+	var t tally
+	sent, err := st.sent(c, w.limit, func(take taker) error {
+		t = spin(w.goroutines, 50*time.Millisecond, w.step(take, keys))
+		return nil
+	})
+	return float64(len(sent)) / float64(t.calls), err
+}
+
+// redisJobs are the works that have an aim, and the contenders that are named in it.
+func (st *stage) redisJobs(length time.Duration) []job {
+	floors := []string{bareGoRedis, bareRueidis, redisRate, sluiceGoRedis, sluiceRueidis}
+	jobs := slices.Concat(
+		st.jobs(redisSuite, st.work(manyKeys, lasting, crowd, false, length), floors...),
+		st.jobs(redisSuite, st.work(manyKeys, lasting, 1, false, length), floors...),
+		st.jobs(redisSuite, st.work(hotKey, lasting, crowd, false, length), redisRate, sluiceGoRedis, sluiceRueidis, sluiceGoRedis+swapMode, sluiceRueidis+swapMode),
+	)
+	for _, c := range redisContenders {
+		if c.name == sluiceGoRedis+swapMode || c.name == sluiceRueidis+swapMode {
+			jobs = append(jobs, job{redisSuite, inProcesses, c.name, c.role, func(round int, record func(string, sample)) error {
+				s, err := st.shares(c, round, length)
+				record(inProcesses, s)
+				return err
+			}})
+		}
+	}
+	return jobs
+}
+
+// shares has 16 managers, each on a client of its own as in a process of its own, take from one key.
+func (st *stage) shares(c contender, round int, length time.Duration) (sample, error) {
+	const managers, each = 16, 16
+	key := []string{fmt.Sprintf("%s:%s:%d", inProcesses, c.name, round)}
+	steps := make([]func(int, *tally), managers)
+	for i := range steps {
+		take, done, err := c.open(st.addr, lasting)
+		if err != nil {
+			return nothing, err
+		}
+		defer done()
+		if _, err := fill(take, key, 1); err != nil {
+			return nothing, err
+		}
+		steps[i] = work{drawing: drawing{keys: 1}, goroutines: each, timed: 1}.step(take, key)
+	}
+	counts := make([][each]int64, managers)
+	got := spin(managers*each, length, func(worker int, t *tally) {
+		steps[worker/each](worker%each, t)
+		counts[worker/each][worker%each]++
+	})
+	s := got.sample()
+	s.wrong = float64(got.granted + got.errors - got.calls)
+	s.leastShare, s.mostShare = managers, 0
+	for _, of := range counts {
+		var sum int64
+		for _, n := range of {
+			sum += n
+		}
+		share := managers * float64(sum) / float64(got.calls)
+		s.leastShare, s.mostShare = min(s.leastShare, share), max(s.mostShare, share)
+	}
+	return s, nil
+}
+
+// wideJobs are all contenders at other works.
+func (st *stage) wideJobs(length time.Duration) (jobs []job) {
+	for _, n := range everyCount {
+		jobs = append(jobs, st.jobs(wideSuite, st.work(hotKey, lasting, n, false, length))...)
+	}
+	jobs = append(jobs, st.jobs(wideSuite, st.work(hotKey, spent, crowd, false, length))...)
+	for _, n := range everyCount {
+		jobs = append(jobs, st.jobs(wideSuite, st.work(manyKeys, lasting, n, false, length))...)
+	}
+	jobs = append(jobs, st.jobs(wideSuite, st.work(zipfKeys, lasting, crowd, false, length))...)
+	for _, n := range []int{16, crowd} {
+		jobs = append(jobs, st.jobs(wideSuite, st.work(hotKey, lasting, n, true, length))...)
+		jobs = append(jobs, st.jobs(wideSuite, st.work(manyKeys, lasting, n, true, length))...)
+	}
+	return jobs
+}
