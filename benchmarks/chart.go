@@ -33,7 +33,7 @@ func (r *results) draw(page string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, c := range chapters {
+	for _, c := range chapters() {
 		for _, chart := range c.charts {
 			if err := r.bars(chart, filepath.Join(dir, chart.file+".svg")); err != nil {
 				return fmt.Errorf("%s: %w", chart.file, err)

@@ -67,11 +67,9 @@ func (s *server) decisionTime(c contender, l limit) (float64, error) {
 	}
 	keys := keyNames("", 10)
 	commands, err := s.sent(c, l, func(take taker) error {
-		_, err := fill(take, keys, 1) // afterwards the script is known, and what is spent is refused
-		return err
+		return fill(take, keys, 1) // afterwards the script is known, and what is spent is refused
 	}, func(take taker) error {
-		_, err := fill(take, keys, 1)
-		return err
+		return fill(take, keys, 1)
 	})
 	if err != nil {
 		return 0, err
@@ -110,11 +108,10 @@ func (s *server) bytesPerKey(c contender) (float64, error) {
 			return err
 		}
 		defer done()
-		_, err = fill(take, keys, 64)
-		return err
+		return fill(take, keys, 64)
 	})
-	if n, e := s.c.DBSize(context.Background()).Result(); err == nil && (e != nil || n != many) {
+	if n, e := s.c.DBSize(context.Background()).Result(); err == nil && (e != nil || n != int64(many)) {
 		err = fmt.Errorf("%d keys, %w", n, e)
 	}
-	return used / many, err
+	return used / float64(many), err
 }

@@ -64,7 +64,7 @@ var kinds = []string{redis7, redis8, valkey8}
 
 // serverOf starts a server of a kind.
 func serverOf(kind string, own *owner) (*server, error) {
-	if kind != redis7 {
+	if kind == redis8 || kind == valkey8 {
 		dir, err := unpack(strings.ToLower(strings.ReplaceAll(kind, " ", ":")))
 		if err != nil {
 			return nil, err

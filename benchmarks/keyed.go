@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -114,27 +116,22 @@ func (w work) right(calls int64) int64 {
 	}
 }
 
-// fill takes one token of each key, and tells how many bytes of heap that has cost a key.
-func fill(take taker, keys []string, goroutines int) (heapPerKey float64, err error) {
-	before := heap()
-	errs := make(chan error, goroutines)
+// fill takes one token of each key.
+func fill(take taker, keys []string, goroutines int) error {
+	var wg sync.WaitGroup
+	errs := make([]error, goroutines)
 	for g := range goroutines {
-		go func() {
-			var err error
-			for i := g; i < len(keys) && err == nil; i += goroutines {
-				_, err = take(context.Background(), keys[i])
+		wg.Go(func() {
+			for i := g; i < len(keys) && errs[g] == nil; i += goroutines {
+				_, errs[g] = take(context.Background(), keys[i])
 			}
-			errs <- err
-		}()
+		})
 	}
-	for range goroutines {
-		if e := <-errs; e != nil {
-			err = e
-		}
-	}
-	return (heap() - before) / float64(len(keys)), err
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
+// heap is how many bytes of it are in use.
 func heap() float64 {
 	runtime.GC()
 	runtime.GC() // what the first has only found

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,20 @@ var localContenders = []localContender{
 	{name: "x/time/rate", role: rival, open: openTimeRate},
 	{name: "juju/ratelimit", role: rival, open: openJuju},
 	{name: "uber ratelimit", role: rival, open: openUber, neverRefuses: true},
+}
+
+// keyless are those that may refuse, as contenders that do not look at the key.
+func keyless() (all []contender) {
+	for _, c := range localContenders {
+		if c.neverRefuses || c.role == floor {
+			continue
+		}
+		all = append(all, contender{name: c.name, role: c.role, open: func(_ string, l limit) (taker, func(), error) {
+			many := c.open(l)
+			return func(context.Context, string) (bool, error) { return many(1) == 1, nil }, func() {}, nil
+		}})
+	}
+	return all
 }
 
 func openClockAndSwap(limit) func(int) int {

@@ -57,7 +57,7 @@ func run(rounds int, length time.Duration, only, out string) error {
 // measure runs all suites.
 func measure(s settings, r *results) error {
 	few := max(1, s.rounds/2)
-	if err := s.interleave(1, exactLocalJobs(), r); err != nil {
+	if err := s.interleave(1, exactJobs(localSuite, "", keyless()), r); err != nil {
 		return err
 	}
 	if err := s.interleave(1, exactJobs(memorySuite, "", memoryContenders), r); err != nil {
@@ -80,7 +80,7 @@ func measure(s settings, r *results) error {
 		if err := s.interleave(s.rounds, st.redisJobs(s.length), r); err != nil {
 			return err
 		}
-		return s.interleave(few, st.wideJobs(s.length/4), r)
+		return s.interleave(few, st.wideJobs(s.length/5), r)
 	})
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (s settings) costs(kind string, r *results) error {
 		}
 		on = *started
 		r.servers = append(r.servers, on.name)
-		if err := s.interleave(2*s.rounds, times, r); err != nil {
+		if err := s.interleave(s.rounds, times, r); err != nil {
 			return err
 		}
 		return s.interleave(1, bytes, r)

@@ -46,45 +46,47 @@ type chapter struct {
 	charts      []chart
 }
 
-var chapters = []chapter{
-	{
-		localSuite, "One bucket without keys. What refuses has been drained before. A latency includes reading the clock twice.",
-		[]string{clockAndSwap, clockAndLoad},
-		perSecond,
-		[]chart{{"benchmarks-local", "Local bucket, 1 goroutine: ns a decision", localSuite, granted(1), nanos, "%.0f"}},
-	},
-	{
-		memorySuite, "Each contender has the heap to itself and holds all keys before it is measured. Bytes of heap come on top of the key's\n" +
-			"own. A latency, of one call in 64, includes reading the clock twice.",
-		[]string{bareMap, memorySluice},
-		perSecond,
-		[]chart{{"benchmarks-memory", "1,000,000 keys in memory, Zipf, 16 goroutines: million decisions a second", memorySuite, millionKeys("Zipf", granted(16)), millions, "%.1f"}},
-	},
-	{
-		redisSuite, "The works that have an aim. Every key has been used before. The server's time is that of its main thread, network included;\n" +
-			"commands are those that it is sent, not those that scripts call.",
-		[]string{redisRate, sluiceGoRedis + swapMode},
-		perSecond,
-		[]chart{
-			{"benchmarks-redis-keys", "Redis, 100,000 keys, 256 goroutines: thousand decisions a second", redisSuite, onRedis(manyKeys, granted(crowd), 0), thousands, "%.0f"},
-			{"benchmarks-redis-hot", "Redis, one hot key, 256 goroutines: thousand decisions a second", redisSuite, onRedis(hotKey, granted(crowd), 0), thousands, "%.0f"},
+func chapters() []chapter {
+	return []chapter{
+		{
+			localSuite, "One bucket without keys. What refuses has been drained before. A latency includes reading the clock twice.",
+			[]string{clockAndSwap, clockAndLoad},
+			perSecond,
+			[]chart{{"benchmarks-local", "Local bucket, 1 goroutine: ns a decision", localSuite, granted(1), nanos, "%.0f"}},
 		},
-	},
-	{
-		timeSuite, "By the server's own `INFO commandstats`: 20,000 calls a round in pipelines of a hundred over ten keys, all by EVALSHA.",
-		[]string{redisRate},
-		serverTime,
-		[]chart{{"benchmarks-server-time", "Redis 7.0, time of the server for a granted decision: µs", timeSuite, redis7 + ", granted", serverTime, "%.1f"}},
-	},
-	{
-		bytesSuite, "By `used_memory` over 100,000 keys with names of as many bytes under each contender: everything that the server needs for a key.",
-		[]string{redisRate},
-		serverBytes,
-		[]chart{{"benchmarks-server-memory", "Redis 7.0, memory a key: bytes", bytesSuite, redis7, serverBytes, "%.0f"}},
-	},
-	{
-		wideSuite, "Shorter measurements of all contenders.", []string{redisRate}, perSecond, nil,
-	},
+		{
+			memorySuite, "Each contender has the heap to itself and holds all keys before it is measured. Bytes of heap come on top of the key's\n" +
+				"own. A latency, of one call in 64, includes reading the clock twice.",
+			[]string{bareMap, memorySluice},
+			perSecond,
+			[]chart{{"benchmarks-memory", "1,000,000 keys in memory, Zipf, 16 goroutines: million decisions a second", memorySuite, millionKeys("Zipf", granted(16)), millions, "%.1f"}},
+		},
+		{
+			redisSuite, "The works that have an aim. Every key has been used before. The server's time is that of its main thread, network included;\n" +
+				"commands are those that it is sent, not those that scripts call.",
+			[]string{redisRate, sluiceGoRedis + swapMode},
+			perSecond,
+			[]chart{
+				{"benchmarks-redis-keys", "Redis, 100,000 keys, 256 goroutines: thousand decisions a second", redisSuite, onRedis(manyKeys, granted(crowd), 0), thousands, "%.0f"},
+				{"benchmarks-redis-hot", "Redis, one hot key, 256 goroutines: thousand decisions a second", redisSuite, onRedis(hotKey, granted(crowd), 0), thousands, "%.0f"},
+			},
+		},
+		{
+			timeSuite, "By the server's own `INFO commandstats`: 20,000 calls a round in pipelines of a hundred over ten keys, all by EVALSHA.",
+			[]string{redisRate},
+			serverTime,
+			[]chart{{"benchmarks-server-time", "Time of the server for a granted decision: µs", timeSuite, kinds[0] + ", granted", serverTime, "%.1f"}},
+		},
+		{
+			bytesSuite, "By `used_memory` over 100,000 keys with names of as many bytes under each contender: everything that the server needs for a key.",
+			[]string{redisRate},
+			serverBytes,
+			[]chart{{"benchmarks-server-memory", "Memory of the server a key: bytes", bytesSuite, kinds[0], serverBytes, "%.0f"}},
+		},
+		{
+			wideSuite, "Shorter measurements of all contenders.", []string{redisRate}, perSecond, nil,
+		},
+	}
 }
 
 func millions(s sample) float64  { return s.perSecond / 1e6 }
@@ -93,7 +95,7 @@ func thousands(s sample) float64 { return s.perSecond / 1e3 }
 // tables are all suites with all figures.
 func (r *results) tables() string {
 	var b strings.Builder
-	for _, c := range chapters {
+	for _, c := range chapters() {
 		works := r.works(c.suite)
 		if len(works) == 0 {
 			continue

@@ -98,25 +98,29 @@ func (s *server) scriptTime(least int, do func() error) (float64, error) {
 	return micros / calls, nil
 }
 
-// memoryBeyond is by how many bytes do has enlarged the server's data, once only this client is left.
+// memoryBeyond is by how many bytes do has enlarged the server's data, once the clients that came with it are gone.
 func (s *server) memoryBeyond(do func() error) (float64, error) {
-	before, err := s.used()
+	clients, err := s.number("clients", "connected_clients")
+	if err != nil {
+		return 0, err
+	}
+	before, err := s.number("memory", "used_memory")
 	if err != nil {
 		return 0, err
 	}
 	if err := do(); err != nil {
 		return 0, err
 	}
-	after, err := s.used()
-	return after - before, err
-}
-
-func (s *server) used() (float64, error) {
 	for range 500 {
-		if n, err := s.number("clients", "connected_clients"); err != nil || n == 1 {
+		now, err := s.number("clients", "connected_clients")
+		if err != nil {
+			return 0, err
+		}
+		if now <= clients {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return s.number("memory", "used_memory")
+	after, err := s.number("memory", "used_memory")
+	return after - before, err
 }

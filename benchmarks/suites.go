@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/faults"
@@ -80,7 +80,8 @@ func loop(many func(int) int, l limit, goroutines int, length time.Duration) sam
 	return s
 }
 
-const million = 1_000_000
+// How many keys there are; tests have fewer.
+var million, many = 1_000_000, 100_000
 
 // millionKeys names a work of the memory suite.
 func millionKeys(spread, outcome string) string {
@@ -116,13 +117,14 @@ func memoryTurn(c contender, works []work, keys []string, record func(string, sa
 		return err
 	}
 	defer done()
-	heap, err := fill(take, keys, 2)
-	if err != nil {
+	before := heap()
+	if err := fill(take, keys, 2); err != nil {
 		return err
 	}
+	perKey := (heap() - before) / float64(len(keys))
 	for _, w := range works {
 		s := w.run(take, keys)
-		s.heap = heap
+		s.heap = perKey
 		record(w.name, s)
 	}
 	return nil
@@ -141,26 +143,10 @@ const (
 	hotKey      = "one hot key"
 	manyKeys    = "100,000 keys, uniform"
 	zipfKeys    = "100,000 keys, Zipf"
-	many        = 100_000
 	crowd       = 256
 	longer      = 2 * time.Millisecond
 	inProcesses = "one hot key, 16 managers on clients of their own, 16 goroutines each"
 )
-
-// exactLocalJobs count what each contender without keys admits.
-func exactLocalJobs() []job {
-	var contenders []contender
-	for _, c := range localContenders {
-		if c.neverRefuses || c.role == floor {
-			continue
-		}
-		contenders = append(contenders, contender{name: c.name, role: c.role, open: func(_ string, l limit) (taker, func(), error) {
-			many := c.open(l)
-			return func(context.Context, string) (bool, error) { return many(1) == 1, nil }, func() {}, nil
-		}})
-	}
-	return exactJobs(localSuite, "", contenders)
-}
 
 // exactJobs count what each contender admits.
 func exactJobs(suite, addr string, contenders []contender) (jobs []job) {
@@ -224,7 +210,7 @@ func (st *stage) work(keys string, l limit, n int, far bool, length time.Duratio
 // jobs are the turns of some contenders at a work.
 func (st *stage) jobs(suite string, w redisWork, names ...string) (jobs []job) {
 	for i, c := range redisContenders {
-		if len(names) > 0 && !slices.Contains(names, c.name) {
+		if len(names) > 0 && !slices.Contains(names, c.name) || w.limit == spent && c.role == floor {
 			continue
 		}
 		mark := fmt.Sprintf("%02d:", i)
@@ -286,29 +272,29 @@ func (st *stage) keys(c contender, w redisWork, mark string, round int) ([]strin
 // fill takes one token of each key, through as many openings as make even a contender fast that does one at a time.
 func (st *stage) fill(c contender, l limit, keys []string) error {
 	const openings, each = 8, 8
-	errs := make(chan error, openings)
-	for part := range slices.Chunk(keys, (len(keys)+openings-1)/openings) {
-		go func() {
+	var wg sync.WaitGroup
+	var errs [openings]error
+	part := (len(keys) + openings - 1) / openings
+	for i, keys := range slices.Collect(slices.Chunk(keys, part)) {
+		wg.Go(func() {
 			take, done, err := c.open(st.addr, l)
-			if err == nil {
-				_, err = fill(take, part, each)
-				done()
+			if err != nil {
+				errs[i] = err
+				return
 			}
-			errs <- err
-		}()
+			defer done()
+			errs[i] = fill(take, keys, each)
+		})
 	}
-	var err error
-	for range min(openings, len(keys)) {
-		err = errors.Join(err, <-errs)
-	}
-	return err
+	wg.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // commands is how many commands the server is sent for a decision.
 func (st *stage) commands(c contender, w work, keys []string) (float64, error) {
 	var t tally
 	sent, err := st.sent(c, w.limit, func(take taker) error {
-		t = spin(w.goroutines, 50*time.Millisecond, w.step(take, keys))
+		t = spin(w.goroutines, 20*time.Millisecond, w.step(take, keys))
 		return nil
 	})
 	return float64(len(sent)) / float64(t.calls), err
@@ -345,7 +331,7 @@ func (st *stage) shares(c contender, round int, length time.Duration) (sample, e
 			return nothing, err
 		}
 		defer done()
-		if _, err := fill(take, key, 1); err != nil {
+		if err := fill(take, key, 1); err != nil {
 			return nothing, err
 		}
 		steps[i] = work{drawing: drawing{keys: 1}, goroutines: each, timed: 1}.step(take, key)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -69,6 +70,17 @@ func (t *tap) accept() {
 	}
 }
 
+// keep notes a command that is not part of how a client says hello.
+func (t *tap) keep(command []any) {
+	switch name := strings.ToLower(command[0].(string)); name {
+	case "hello", "client":
+	default:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.commands = append(t.commands, command)
+	}
+}
+
 // requests passes on what a client asks, command by command.
 func (t *tap) requests(from *bufio.Reader, to net.Conn) error {
 	var raw []byte
@@ -99,9 +111,7 @@ func (t *tap) requests(from *bufio.Reader, to net.Conn) error {
 			raw = append(raw, word...)
 			command[i] = string(word[:length])
 		}
-		t.mu.Lock()
-		t.commands = append(t.commands, command)
-		t.mu.Unlock()
+		t.keep(command)
 		if _, err := to.Write(raw); err != nil {
 			return err
 		}
