@@ -12,8 +12,8 @@ var scriptContenders = []contender{
 	{name: bareGoRedis, role: floor, open: openBareGoRedis},
 	{name: redisRate, role: rival, open: openRedisRate},
 	{name: redisScript, role: rival, open: openRedisScript},
-	{name: "ulule/limiter", role: rival, open: openUlule},
-	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore},
+	{name: "ulule/limiter", role: rival, open: openUlule(window)},
+	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore(window)},
 	{name: localOne, role: ours, open: onGoRedis(one)},
 	{name: localThree, role: ours, open: onGoRedis(three)},
 }
@@ -23,8 +23,8 @@ var keepers = []contender{
 	{name: redisRate, role: rival, open: openRedisRate},
 	{name: redisScript, role: rival, open: openRedisScript},
 	{name: "throttled", role: rival, open: openThrottled},
-	{name: "ulule/limiter", role: rival, open: openUlule},
-	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore},
+	{name: "ulule/limiter", role: rival, open: openUlule(window)},
+	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore(window)},
 	{name: localOne, role: ours, open: onGoRedis(one)},
 	{name: localThree, role: ours, open: onGoRedis(usualThree)},
 }

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/go-chi/httprate"
 	limiter "github.com/sethvargo/go-limiter"
@@ -124,11 +125,11 @@ func takeFromThrottled(s throttled.GCRAStoreCtx, l limit) (taker, error) {
 }
 
 func openUluleMemory(_ string, l limit) (taker, func(), error) {
-	return takeFromUlule(ululememory.NewStore(), l), func() {}, nil
+	return takeFromUlule(ululememory.NewStore(), l, window), func() {}, nil
 }
 
-func takeFromUlule(s ulule.Store, l limit) taker {
-	u := ulule.New(s, ulule.Rate{Period: window, Limit: l.capacity})
+func takeFromUlule(s ulule.Store, l limit, per time.Duration) taker {
+	u := ulule.New(s, ulule.Rate{Period: per, Limit: l.capacity})
 	return func(ctx context.Context, key string) (bool, error) {
 		got, err := u.Get(ctx, key)
 		return err == nil && !got.Reached, err
@@ -136,21 +137,26 @@ func takeFromUlule(s ulule.Store, l limit) taker {
 }
 
 func openHTTPRate(_ string, l limit) (taker, func(), error) {
-	return takeFromHTTPRate(l), func() {}, nil
+	return takeFromHTTPRate(l, window), func() {}, nil
 }
 
 // takeFromHTTPRate takes as its middleware does, but without headers.
-func takeFromHTTPRate(l limit, options ...httprate.Option) taker {
-	h := httprate.NewRateLimiter(int(l.capacity), window, append(options,
+func takeFromHTTPRate(l limit, per time.Duration, options ...httprate.Option) taker {
+	h := httprate.NewRateLimiter(int(l.capacity), per, append(options,
 		httprate.WithResponseHeaders(httprate.ResponseHeaders{}),
 		httprate.WithErrorHandler(func(w http.ResponseWriter, _ *http.Request, err error) { w.(*failure).err = err }),
 	)...)
-	r, _ := http.NewRequest(http.MethodGet, "/", nil) // well-formed
+	r := newRequest(context.Background())
 	return func(_ context.Context, key string) (bool, error) {
 		var failed failure
 		limited := h.OnLimit(&failed, r, key)
 		return !limited, failed.err
 	}
+}
+
+func newRequest(ctx context.Context) *http.Request {
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "/", nil) // well-formed
+	return r
 }
 
 // failure is a response of which only the error matters.

@@ -43,9 +43,9 @@ var redisContenders = []contender{
 	{name: redisRate, role: rival, open: openRedisRate},
 	{name: redisScript, role: rival, open: openRedisScript},
 	{name: "throttled", role: rival, open: openThrottled, inexact: "gives up with an error after ten lost swaps"},
-	{name: "ulule/limiter", role: rival, open: openUlule},
-	{name: "go-chi/httprate-redis", role: rival, open: openHTTPRateRedis},
-	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore},
+	{name: "ulule/limiter", role: rival, open: openUlule(window)},
+	{name: "go-chi/httprate-redis", role: rival, open: openHTTPRateRedis(window)},
+	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore(window)},
 	{name: sluiceGoRedis, role: ours, open: onGoRedis(one)},
 	{name: sluiceRueidis, role: ours, open: onRueidis(one)},
 	{name: sluiceThree, role: ours, open: onGoRedis(three)},
@@ -55,7 +55,10 @@ var redisContenders = []contender{
 	{name: sluiceRueidis + swapMode, role: ours, open: onRueidis(one, sluiceredis.WithCompareAndSwap())},
 }
 
-func dialGoRedis(addr string) *goclient.Client {
+// dialGoRedis makes a client as the library makes it; a proof has another one.
+var dialGoRedis = dialWithDefaults
+
+func dialWithDefaults(addr string) *goclient.Client {
 	return goclient.NewClient(&goclient.Options{Addr: addr})
 }
 
@@ -146,30 +149,37 @@ func openThrottled(addr string, l limit) (taker, func(), error) {
 	return take, func() { c.Close() }, err
 }
 
-func openUlule(addr string, l limit) (taker, func(), error) {
-	c := dialGoRedis(addr)
-	s, err := ululeredis.NewStore(c)
-	if err != nil {
-		return nil, nil, err
+func openUlule(per time.Duration) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		c := dialGoRedis(addr)
+		s, err := ululeredis.NewStore(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		return takeFromUlule(s, l, per), func() { c.Close() }, nil
 	}
-	return takeFromUlule(s, l), func() { c.Close() }, nil
 }
 
-func openHTTPRateRedis(addr string, l limit) (taker, func(), error) {
-	c := dialGoRedis(addr)
-	counter := httprateredis.NewCounter(&httprateredis.Config{Client: c, FallbackDisabled: true})
-	return takeFromHTTPRate(l, httprate.WithLimitCounter(counter)), func() { c.Close() }, nil
+func openHTTPRateRedis(per time.Duration) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		c := dialGoRedis(addr)
+		counter := httprateredis.NewCounter(&httprateredis.Config{Client: c, FallbackDisabled: true})
+		return takeFromHTTPRate(l, per, httprate.WithLimitCounter(counter)), func() { c.Close() }, nil
+	}
 }
 
-func openRedisStore(addr string, l limit) (taker, func(), error) {
-	pool := &redis.Pool{
-		MaxActive: dialedByGoRedis, MaxIdle: dialedByGoRedis, Wait: true,
-		Dial: func() (redis.Conn, error) { return redis.Dial("tcp", addr) },
+func openRedisStore(per time.Duration) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		pool := &redis.Pool{
+			MaxActive: dialedByGoRedis, MaxIdle: dialedByGoRedis, Wait: true,
+			Dial: func() (redis.Conn, error) { return redis.Dial("tcp", addr) },
+		}
+		s, err := redisstore.NewWithPool(&redisstore.Config{Tokens: uint64(l.capacity), Interval: per}, pool)
+		if err != nil {
+			return nil, nil, err
+		}
+		take := takeFromStore(s)
+		return func(ctx context.Context, key string) (bool, error) { return take(ctx, "store:"+key) },
+			func() { _ = s.Close(context.Background()) }, nil
 	}
-	s, err := redisstore.NewWithPool(&redisstore.Config{Tokens: uint64(l.capacity), Interval: window}, pool)
-	if err != nil {
-		return nil, nil, err
-	}
-	take := takeFromStore(s)
-	return func(ctx context.Context, key string) (bool, error) { return take(ctx, "store:"+key) }, func() { _ = s.Close(context.Background()) }, nil
 }
