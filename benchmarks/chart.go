@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // chart shows one figure of all who did a work, as horizontal bars.
@@ -28,7 +29,7 @@ var colours = map[role]color.Color{
 }
 
 // draw writes the charts beside the page.
-func (r *results) draw(page string) error {
+func (r *results) charts(page string) error {
 	dir := filepath.Join(filepath.Dir(page), "img")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -43,7 +44,11 @@ func (r *results) draw(page string) error {
 	return nil
 }
 
-const barHeight = 14 // points
+const (
+	barHeight = 14 // points
+	// fixed is the one kind of font whose letters are as wide on whatever machine the picture is looked at.
+	fixed = "Mono"
+)
 
 func (r *results) bars(c chart, file string) error {
 	rows := r.contenders(c.suite, c.work)
@@ -77,7 +82,8 @@ func (r *results) bars(c chart, file string) error {
 			return err
 		}
 		for i := range labels.TextStyle {
-			labels.TextStyle[i].YAlign = -0.5
+			labels.TextStyle[i].YAlign = draw.YCenter
+			labels.TextStyle[i].Font.Variant = fixed
 		}
 		p.Add(labels)
 	}
@@ -85,7 +91,7 @@ func (r *results) bars(c chart, file string) error {
 	p.X.Min, p.X.Max = 0, most*1.12
 	p.HideX()
 	for _, f := range []*font.Font{&p.Title.TextStyle.Font, &p.Y.Tick.Label.Font} {
-		f.Variant = "Sans"
+		f.Variant = fixed
 	}
 	return p.Save(22*vg.Centimeter, vg.Length(len(rows))*(barHeight+8)+50, file)
 }

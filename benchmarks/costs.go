@@ -3,6 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-go/sluice/proxy"
+	"github.com/sluice-go/sluice/proxy/redis/goredis"
 )
 
 // What a decision and a key cost a server.
@@ -16,6 +21,23 @@ var scriptContenders = []contender{
 	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore(window)},
 	{name: localOne, role: ours, open: onGoRedis(one)},
 	{name: localThree, role: ours, open: onGoRedis(three)},
+	{name: "Sluice, looking", role: ours, open: sluiceDoing(func(ctx context.Context, b proxy.Bucket) (bool, error) {
+		n, err := b.Available(ctx)
+		return n > 0, err
+	})},
+	{name: "Sluice, taking what there is", role: ours, open: sluiceDoing(func(ctx context.Context, b proxy.Bucket) (bool, error) {
+		p, err := b.ConsumeUpTo(ctx, 1)
+		return p.Tokens > 0, err
+	})},
+}
+
+// sluiceDoing does something else than to take.
+func sluiceDoing(do func(context.Context, proxy.Bucket) (bool, error)) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		c := dialGoRedis(addr)
+		m, err := manager(goredis.New(c))
+		return func(ctx context.Context, key string) (bool, error) { return do(ctx, m.Bucket(key, one(l))) }, func() { c.Close() }, err
+	}
 }
 
 // keepers keep something for a key.
@@ -46,16 +68,30 @@ func costJobs(kind string, s *server) (times, bytes []job) {
 			}})
 		}
 	}
-	for _, c := range keepers {
-		bytes = append(bytes, job{bytesSuite, kind, c.name, c.role, func(_ int, record func(string, sample)) error {
-			got := nothing
-			var err error
-			got.memory, err = s.bytesPerKey(c)
-			record(kind, got)
-			return err
-		}})
+	names := keyNames("", many)
+	for work, keys := range map[string][]string{kind: names, kind + manyLengths: lengthened(names)} {
+		for _, c := range keepers {
+			bytes = append(bytes, job{bytesSuite, work, c.name, c.role, func(_ int, record func(string, sample)) error {
+				got := nothing
+				var err error
+				got.memory, err = s.bytesPerKey(c, keys)
+				record(work, got)
+				return err
+			}})
+		}
 	}
 	return times, bytes
+}
+
+// A server's allocator has steps, of 16 bytes mostly, on which names of one length happen to be or not.
+const manyLengths = ", names of 16 different lengths"
+
+func lengthened(names []string) []string {
+	all := slices.Clone(names)
+	for i := range all {
+		all[i] += strings.Repeat("-", i%16)
+	}
+	return all
 }
 
 // decisionTime is the server's time for a decision in microseconds: the command that a contender sends for each of ten
@@ -96,12 +132,11 @@ func (s *server) pipeline(commands [][]any, n int) error {
 	return err
 }
 
-// bytesPerKey is by how much a key of 100,000 enlarges the server's memory, its name and everything included.
-func (s *server) bytesPerKey(c contender) (float64, error) {
+// bytesPerKey is by how much each of some keys enlarges the server's memory, its name and everything included.
+func (s *server) bytesPerKey(c contender, keys []string) (float64, error) {
 	if err := s.c.Do(context.Background(), "FLUSHALL", "SYNC").Err(); err != nil {
 		return 0, err
 	}
-	keys := keyNames("", many)
 	used, err := s.memoryBeyond(func() error {
 		take, done, err := c.open(s.addr, usual)
 		if err != nil {
@@ -110,8 +145,8 @@ func (s *server) bytesPerKey(c contender) (float64, error) {
 		defer done()
 		return fill(take, keys, 64)
 	})
-	if n, e := s.c.DBSize(context.Background()).Result(); err == nil && (e != nil || n != int64(many)) {
+	if n, e := s.c.DBSize(context.Background()).Result(); err == nil && (e != nil || n != int64(len(keys))) {
 		err = fmt.Errorf("%d keys, %w", n, e)
 	}
-	return used / float64(many), err
+	return used / float64(len(keys)), err
 }

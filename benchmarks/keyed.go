@@ -24,7 +24,7 @@ type work struct {
 func keyNames(mark string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
-		names[i] = fmt.Sprintf("%suser:%07d", mark, i)
+		names[i] = fmt.Sprintf("%suser:%08d", mark, i)
 	}
 	rand.Shuffle(n, func(i, j int) { names[i], names[j] = names[j], names[i] }) // neighbours in rank are none in memory
 	return names

@@ -48,7 +48,7 @@ func run(rounds int, length time.Duration, only, out string) error {
 		fmt.Println(r.tables())
 		return nil
 	}
-	if err := r.draw(out); err != nil {
+	if err := r.charts(out); err != nil {
 		return err
 	}
 	return page.Write(out, page.Benchmarks, r.page(rounds, time.Since(begun)))

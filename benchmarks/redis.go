@@ -86,15 +86,19 @@ func onRueidis(as shape, options ...sluiceredis.Option) func(string, limit) (tak
 }
 
 func onBackend(b proxy.Backend, c bucket.Configuration) (taker, error) {
-	m, err := proxy.NewManager(b,
-		proxy.WithKeyPrefix(prefix),
-		proxy.WithTimeout(10*time.Second),                           // no rival has one of its own
-		proxy.WithExpiration(expiration.TimeToFull(10*time.Minute)), // keys stay until they have been counted
-	)
+	m, err := manager(b)
 	if err != nil {
 		return nil, err
 	}
 	return takeFrom(m, c), nil
+}
+
+func manager(b proxy.Backend) (*proxy.Manager, error) {
+	return proxy.NewManager(b,
+		proxy.WithKeyPrefix(prefix),
+		proxy.WithTimeout(10*time.Second),                           // no rival has one of its own
+		proxy.WithExpiration(expiration.TimeToFull(10*time.Minute)), // keys stay until they have been counted
+	)
 }
 
 func openBareGoRedis(addr string, _ limit) (taker, func(), error) {

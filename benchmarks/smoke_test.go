@@ -51,7 +51,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "page.md")
-	if err := r.draw(file); err != nil {
+	if err := r.charts(file); err != nil {
 		t.Fatal(err)
 	}
 	if err := page.Write(file, page.Benchmarks, r.page(1, time.Second)); err != nil {
