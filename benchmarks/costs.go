@@ -71,6 +71,9 @@ func costJobs(kind string, s *server) (times, bytes []job) {
 	names := keyNames("", many)
 	for work, keys := range map[string][]string{kind: names, kind + manyLengths: lengthened(names)} {
 		for _, c := range keepers {
+			if work != kind && c.role == rival && c.name != redisRate {
+				continue
+			}
 			bytes = append(bytes, job{bytesSuite, work, c.name, c.role, func(_ int, record func(string, sample)) error {
 				got := nothing
 				var err error

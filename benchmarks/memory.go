@@ -112,16 +112,17 @@ func openThrottledMemory(_ string, l limit) (taker, func(), error) {
 }
 
 func takeFromThrottled(s throttled.GCRAStoreCtx, l limit) (taker, error) {
-	t, err := throttled.NewGCRARateLimiterCtx(s, throttled.RateQuota{
-		MaxRate: throttled.PerDuration(int(l.tokens), l.period), MaxBurst: int(l.capacity) - 1,
-	})
-	if err != nil {
-		return nil, err
-	}
+	t, err := newThrottled(s, l)
 	return func(ctx context.Context, key string) (bool, error) {
 		limited, _, err := t.RateLimitCtx(ctx, key, 1)
 		return err == nil && !limited, err
-	}, nil
+	}, err
+}
+
+func newThrottled(s throttled.GCRAStoreCtx, l limit) (*throttled.GCRARateLimiterCtx, error) {
+	return throttled.NewGCRARateLimiterCtx(s, throttled.RateQuota{
+		MaxRate: throttled.PerDuration(int(l.tokens), l.period), MaxBurst: int(l.capacity) - 1,
+	})
 }
 
 func openUluleMemory(_ string, l limit) (taker, func(), error) {

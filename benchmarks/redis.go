@@ -122,12 +122,15 @@ func openBareRueidis(addr string, _ limit) (taker, func(), error) {
 
 func openRedisRate(addr string, l limit) (taker, func(), error) {
 	c := dialGoRedis(addr)
-	r := redis_rate.NewLimiter(c)
-	of := redis_rate.Limit{Rate: int(l.tokens), Burst: int(l.capacity), Period: l.period}
+	r, of := newRedisRate(c, l)
 	return func(ctx context.Context, key string) (bool, error) {
 		got, err := r.Allow(ctx, key, of)
 		return err == nil && got.Allowed > 0, err
 	}, func() { c.Close() }, nil
+}
+
+func newRedisRate(c *goclient.Client, l limit) (*redis_rate.Limiter, redis_rate.Limit) {
+	return redis_rate.NewLimiter(c), redis_rate.Limit{Rate: int(l.tokens), Burst: int(l.capacity), Period: l.period}
 }
 
 //go:embed token_bucket.lua

@@ -23,7 +23,7 @@ func spin(goroutines int, length time.Duration, step func(worker int, t *tally))
 	var before, after runtime.MemStats
 	all := make([]tally, goroutines)
 	for i := range all {
-		all[i].latencies = make([]time.Duration, 0, 4096)
+		all[i].latencies = make([]time.Duration, 0, max(1<<12, 1<<16/goroutines))
 	}
 	runtime.ReadMemStats(&before)
 	begun := time.Now()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-chi/httprate"
-	"github.com/go-redis/redis_rate/v10"
 	"github.com/juju/ratelimit"
 	goclient "github.com/redis/go-redis/v9"
 	"github.com/throttled/throttled/v2"
@@ -94,19 +94,13 @@ var proofs = []proof{
 
 // The clients of the rivals' packages themselves, where a proof needs more than a take of one.
 
-func redisRateOn(c *goclient.Client, l limit) (*redis_rate.Limiter, redis_rate.Limit) {
-	return redis_rate.NewLimiter(c), redis_rate.Limit{Rate: int(l.tokens), Burst: int(l.capacity), Period: l.period}
-}
-
 func throttledOn(t *testing.T, c *goclient.Client, l limit) *throttled.GCRARateLimiterCtx {
 	t.Helper()
 	s, err := goredisstore.NewCtx(c, "throttled:")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := throttled.NewGCRARateLimiterCtx(s, throttled.RateQuota{
-		MaxRate: throttled.PerDuration(int(l.tokens), l.period), MaxBurst: int(l.capacity) - 1,
-	})
+	g, err := newThrottled(s, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +133,7 @@ func dialed(t *testing.T, addr string) *goclient.Client {
 
 func remaining(t *testing.T, addr string) []tallied {
 	c, ctx := dialed(t, addr), t.Context()
-	r, of := redisRateOn(c, tenASecond)
+	r, of := newRedisRate(c, tenASecond)
 	g, u, m := throttledOn(t, c, tenASecond), ululeOn(t, c, tenASecond), sluiceOn(t, c)
 	var counts []tallied
 	note := func(who string, as role, left func(key string) (int, error)) {
@@ -177,126 +171,124 @@ func remaining(t *testing.T, addr string) []tallied {
 	return counts
 }
 
-// tooMany is how many takes are granted beyond what is right for the time that they take.
-func tooMany(t *testing.T, take taker, key string, l limit, bursts, each int, pause time.Duration) int {
+// tooMany is how many takes of some bursts are granted beyond what is right for the time that they take.
+func tooMany(t *testing.T, c contender, addr string, l limit, bursts, size int, pause time.Duration) int {
+	take, key := opened(t, c, addr, l), t.Name()+c.name
 	begun := time.Now()
 	granted := 0
 	for i := range bursts {
 		time.Sleep(time.Until(begun.Add(time.Duration(i) * pause)))
-		granted += taken(t, take, key, each)
+		granted += taken(t, take, key, size)
 	}
 	back := l.tokens * int64(time.Since(begun)) / int64(l.period)
 	return max(0, granted-int(l.capacity+back))
 }
 
-// eachTooMany does so with several contenders side by side.
-func eachTooMany(t *testing.T, addr string, contenders []contender, l limit, bursts, each int, pause time.Duration) []tallied {
-	counts := make([]tallied, len(contenders))
-	var wg sync.WaitGroup
-	for i, c := range contenders {
-		take := opened(t, c, addr, l)
-		wg.Go(func() {
-			counts[i] = tallied{c.name, c.role, []int{tooMany(t, take, t.Name()+c.name, l, bursts, each, pause)}}
-		})
-	}
-	wg.Wait()
-	return counts
-}
-
 func bursts(t *testing.T, addr string) []tallied {
-	all := append(named(t, redisContenders, sluiceGoRedis, redisRate, "throttled"), named(t, keyless(), "x/time/rate", "juju/ratelimit")...)
-	return eachTooMany(t, addr, all, limit{20, 10, time.Second}, 4, 20, 1050*time.Millisecond)
+	all := slices.Concat(
+		named(t, redisContenders, sluiceGoRedis, redisRate, "throttled"),
+		named(t, keyless(), "x/time/rate", "juju/ratelimit"),
+	)
+	return each(all, func(c contender) []int {
+		return []int{tooMany(t, c, addr, limit{20, 10, time.Second}, 4, 20, 1050*time.Millisecond)}
+	})
 }
 
 func brief(t *testing.T, addr string) []tallied {
-	all := named(t, redisContenders, sluiceGoRedis, redisRate, "throttled", redisScript)
-	counts := eachTooMany(t, addr, all, limit{5, 5, 999 * time.Millisecond}, 1, 30, 0)
-	for _, windowed := range []contender{
-		{"ulule/limiter", rival, openUlule(999 * time.Millisecond), ""},
-		{"sethvargo/go-redisstore", rival, openRedisStore(999 * time.Millisecond), ""},
-	} {
-		counts = append(counts, eachTooMany(t, addr, []contender{windowed}, limit{5, 5, 999 * time.Millisecond}, 1, 30, 0)...)
-	}
-	return counts
+	l := limit{5, 5, 999 * time.Millisecond}
+	all := append(
+		named(t, redisContenders, sluiceGoRedis, redisRate, "throttled", redisScript),
+		contender{"ulule/limiter", rival, openUlule(l.period), ""},
+		contender{"sethvargo/go-redisstore", rival, openRedisStore(l.period), ""},
+	)
+	return each(all, func(c contender) []int { return []int{tooMany(t, c, addr, l, 1, 30, 0)} })
 }
 
 const lag = 5 * time.Second
 
 // behind has takes by a right clock and by one that is behind.
 func behind(t *testing.T, addr string) []tallied {
-	var counts []tallied
-	both := func(c contender, note string, inBehind func(func(taker))) {
+	onServersClock := named(t, redisContenders, sluiceGoRedis, redisRate, "throttled")
+	for i := range onServersClock {
+		onServersClock[i].name += ", which asks the server for the time"
+	}
+	onOwnClock := []contender{
+		{"Sluice with the clients' clocks, which must agree within a second", rival, onGoRedis(one, goredis.WithClientClock(time.Now, 0)), ""},
+		named(t, redisContenders, redisScript)[0],
+		{"sethvargo/go-redisstore", rival, openRedisStore(time.Second), ""},
+		{"go-chi/httprate-redis", rival, openHTTPRateRedis(time.Second), ""},
+	}
+	return each(slices.Concat(onServersClock, onOwnClock), func(c contender) []int {
 		right := opened(t, c, addr, tenASecond)
 		granted := taken(t, right, c.name+" first", 10)
 		time.Sleep(1100 * time.Millisecond)
 		var came int
-		inBehind(func(late taker) { came = taken(t, late, c.name+" first", 10) })
+		inThePast(t, c, addr, func(late taker) { came = taken(t, late, c.name+" first", 10) })
 		since := time.Now()
-		inBehind(func(late taker) { granted += taken(t, late, c.name+" second", 10) })
+		inThePast(t, c, addr, func(late taker) { granted += taken(t, late, c.name+" second", 10) })
 		if granted != 20 {
 			t.Errorf("%s: %d of 20 tokens were granted before", c.name, granted)
 		}
 		left := taken(t, right, c.name+" second", 10)
 		back := int(10 * time.Since(since) / time.Second)
-		counts = append(counts, tallied{c.name + note, c.role, []int{came, max(0, left-back)}})
+		return []int{came, max(0, left-back)}
+	})
+}
+
+// each counts what several contenders do side by side.
+func each(contenders []contender, count func(contender) []int) []tallied {
+	counts := make([]tallied, len(contenders))
+	var wg sync.WaitGroup
+	for i, c := range contenders {
+		wg.Go(func() { counts[i] = tallied{c.name, c.role, count(c)} })
 	}
-	for _, c := range named(t, redisContenders, sluiceGoRedis, redisRate, "throttled") {
-		take := opened(t, c, addr, tenASecond)
-		both(c, ", which asks the server for the time", func(use func(taker)) { use(take) })
-	}
-	for _, c := range []contender{
-		{"Sluice with the clients' clocks, which must agree within a second", rival, onGoRedis(one, goredis.WithClientClock(time.Now, 0)), ""},
-		named(t, redisContenders, redisScript)[0],
-		{"sethvargo/go-redisstore", rival, openRedisStore(time.Second), ""},
-		{"go-chi/httprate-redis", rival, openHTTPRateRedis(time.Second), ""},
-	} {
-		both(c, "", inThePast(t, c, addr))
-	}
+	wg.Wait()
 	return counts
 }
 
-// inThePast lets a contender work where the time of the process is behind: inside a bubble whose clock is set by sleeping.
-func inThePast(t *testing.T, c contender, addr string) func(func(taker)) {
-	return func(use func(taker)) {
-		then := time.Now().Add(-lag)
-		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(time.Until(then))
-			take, done, err := c.open(addr, tenASecond)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer done()
-			use(take)
-		})
-	}
+// inThePast lets a contender work where the time of the process is behind: inside a bubble whose clock is set by
+// sleeping.
+func inThePast(t *testing.T, c contender, addr string, use func(taker)) {
+	then := time.Now().Add(-lag)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(then))
+		take, done, err := c.open(addr, tenASecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		use(take)
+	})
 }
 
 func late(t *testing.T, addr string) []tallied {
 	const patience = 100 * time.Millisecond
+	dialGoRedis = func(addr string) *goclient.Client {
+		return goclient.NewClient(&goclient.Options{Addr: addr, ReadTimeout: patience})
+	}
+	defer func() { dialGoRedis = dialWithDefaults }()
 	link := faults.NewLink(t, addr)
-	var counts []tallied
-	for _, c := range named(t, redisContenders, sluiceGoRedis, redisRate, "ulule/limiter", redisScript) {
-		dialGoRedis = func(addr string) *goclient.Client {
-			return goclient.NewClient(&goclient.Options{Addr: addr, ReadTimeout: patience})
-		}
-		link.Delay(patience / 2)
-		take := opened(t, c, link.Addr(), small)
-		taken(t, take, "late "+c.name, 1) // the script is known
+	link.Delay(patience / 2)
+	contenders := named(t, redisContenders, sluiceGoRedis, redisRate, "ulule/limiter", redisScript, "throttled")
+	takers := map[string]taker{}
+	for _, c := range contenders {
+		takers[c.name] = opened(t, c, link.Addr(), small)
+		taken(t, takers[c.name], "late "+c.name, 1) // the script is known
 		var wg sync.WaitGroup
 		for range 8 { // and connections are made
-			wg.Go(func() { taken(t, take, "late connections "+c.name, 1) })
+			wg.Go(func() { _, _ = takers[c.name](t.Context(), "late connections "+c.name) })
 		}
 		wg.Wait()
-		link.Delay(4 * patience)
-		if _, err := take(t.Context(), "late "+c.name); err == nil {
+	}
+	link.Delay(4 * patience)
+	return each(contenders, func(c contender) []int {
+		if _, err := takers[c.name](t.Context(), "late "+c.name); err == nil {
 			t.Errorf("%s answers in time", c.name)
 		}
-		dialGoRedis = dialWithDefaults
 		time.Sleep(5 * patience) // what is under way arrives
 		left := taken(t, opened(t, c, addr, small), "late "+c.name, int(small.capacity))
-		counts = append(counts, tallied{c.name, c.role, []int{int(small.capacity) - 1 - left}})
-	}
-	return counts
+		return []int{int(small.capacity) - 1 - left}
+	})
 }
 
 func impossible(t *testing.T, addr string) []tallied {
@@ -316,7 +308,7 @@ func impossible(t *testing.T, addr string) []tallied {
 	check(t, err)
 	note("Sluice", ours, p.Consumed, waits, int(left.Tokens))
 
-	r, of := redisRateOn(c, l)
+	r, of := newRedisRate(c, l)
 	got, err := r.AllowN(ctx, key, of, cost)
 	check(t, err)
 	note(redisRate, rival, got.Allowed > 0, got.RetryAfter > 0, singles(t, 10, func() (bool, error) {
@@ -363,7 +355,7 @@ func refusedCost(t *testing.T, addr string) []tallied {
 	}
 	b := sluiceOn(t, c).Bucket(key, one(l))
 	note("Sluice", ours, func(n int) (bool, error) { return b.TryConsume(ctx, int64(n)) })
-	r, of := redisRateOn(c, l)
+	r, of := newRedisRate(c, l)
 	note(redisRate, rival, func(n int) (bool, error) {
 		got, err := r.AllowN(ctx, key, of, n)
 		return err == nil && got.Allowed > 0, err
@@ -392,7 +384,7 @@ func upTo(t *testing.T, addr string) []tallied {
 	c, ctx := dialed(t, addr), t.Context()
 	l := limit{capacity, 10, time.Second}
 	b := sluiceOn(t, c).Bucket("up to", one(l))
-	r, of := redisRateOn(c, l)
+	r, of := newRedisRate(c, l)
 	j := ratelimit.NewBucketWithQuantum(100*time.Millisecond, capacity, 1)
 	all := []struct {
 		who  string
