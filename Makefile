@@ -78,8 +78,12 @@ bench: ## Run the benchmarks of every module (BENCH=regexp)
 	@$(with_redis) $(call each,$(without_docker),go test -run='^$$' -bench='$(or $(BENCH),.)' -benchmem ./...)
 
 .PHONY: benchmarks
-benchmarks: ## Measure on Redis what the server pays, and Sluice beside other limiters, and print tables
+benchmarks: ## Measure Sluice beside other limiters for some ten minutes, and write docs/benchmarks.md
 	@$(with_redis) go run ./benchmarks
+
+.PHONY: proofs
+proofs: ## Count what limiters make of inputs on which they are known to differ, and write it there
+	@$(with_redis) go test ./benchmarks -run='^TestProofs$$' -count=1 -v -proofs.page=$(CURDIR)/docs/benchmarks.md
 
 .PHONY: soak
 soak: ## Keep the memory manager busy for minutes, and draw heap, keys and times (KEYS=1000000 LENGTH=5m)

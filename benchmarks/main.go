@@ -1,12 +1,11 @@
-// Command benchmarks measures Sluice beside other limiters, on the same work in
-// one run, and prints the result as Markdown.
+// Command benchmarks measures Sluice beside other limiters and beside the floors that nobody can go below, on the same
+// work in one run, and writes docs/benchmarks.md.
 //
 //	make benchmarks
+//	go run ./benchmarks -only 'Local' -rounds 3      # a part, to standard output
 //
-// Absolute figures are those of one machine in one hour; what counts is the
-// ratios. Contenders take turns in each round, and the table has the medians. A
-// contender that grants more or less than the limit allows is shown with what it
-// granted.
+// Contenders take turns in each round. What counts is ratios within a round and their medians: absolute figures are
+// those of one machine in one hour. What a contender grants is counted against what is right.
 package main
 
 import (
@@ -14,80 +13,104 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
+	"regexp"
 	"time"
+
+	"github.com/sluice-go/sluice/benchmarks/page"
 )
 
 func main() {
-	rounds := flag.Int("rounds", 6, "how often each contender is measured")
-	length := flag.Duration("length", time.Second, "how long each measurement takes")
+	rounds := flag.Int("rounds", 6, "how often each contender is measured; works without an aim half as often")
+	length := flag.Duration("length", time.Second, "how long a measurement on Redis takes; others are shorter in proportion")
+	only := flag.String("only", "", "measure only what matches this `regexp` (suite: work: contender), and print it")
+	out := flag.String("out", "docs/benchmarks.md", "the page to write; charts go into img beside it")
 	flag.Parse()
-	if err := run(*rounds, *length); err != nil {
+	if err := run(*rounds, *length, *only, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmarks:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds int, length time.Duration) error {
-	server, err := startRedis()
+func run(rounds int, length time.Duration, only, out string) error {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		return fmt.Errorf("%w: make benchmarks gets one", err)
+	}
+	matching, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
-	defer server.stop()
-	fmt.Printf("%s, %d processors, %s, %s\n\n", runtime.Version(), runtime.GOMAXPROCS(0), server.version, time.Now().UTC().Format("2006-01-02"))
-	costs, err := serverCosts(server.addr, rounds)
-	if err != nil {
+	begun := time.Now()
+	r := newResults()
+	if err := measure(settings{rounds, length, matching}, r); err != nil {
 		return err
 	}
-	fmt.Println(costs)
-	for _, s := range scenarios {
-		t, err := s.measure(server.addr, rounds, length)
+	if only != "" {
+		fmt.Println(r.tables())
+		return nil
+	}
+	if err := r.charts(out); err != nil {
+		return err
+	}
+	return page.Write(out, page.Benchmarks, r.page(rounds, time.Since(begun)))
+}
+
+// measure runs all suites.
+func measure(s settings, r *results) error {
+	few := max(1, s.rounds/2)
+	if err := s.interleave(1, exactJobs(localSuite, "", keyless()), r); err != nil {
+		return err
+	}
+	if err := s.interleave(1, exactJobs(memorySuite, "", memoryContenders), r); err != nil {
+		return err
+	}
+	if err := s.interleave(s.rounds, localJobs(s.length/10), r); err != nil {
+		return err
+	}
+	if err := s.interleave(s.rounds, memoryJobs(s.length/5), r); err != nil {
+		return err
+	}
+	err := owned(func(own *owner) error {
+		st, err := newStage(own)
 		if err != nil {
 			return err
 		}
-		fmt.Println(t)
+		if err := s.interleave(1, exactJobs(redisSuite, st.addr, redisContenders), r); err != nil {
+			return err
+		}
+		if err := s.interleave(s.rounds, st.redisJobs(s.length), r); err != nil {
+			return err
+		}
+		return s.interleave(few, st.wideJobs(s.length/5), r)
+	})
+	if err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		if err := s.costs(kind, r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// redisServer is a server of the run's own.
-type redisServer struct {
-	addr, version string
-	cmd           *exec.Cmd
-	dir           string
-}
-
-func (s *redisServer) stop() {
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
-	_ = os.RemoveAll(s.dir)
-}
-
-func startRedis() (*redisServer, error) {
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		return nil, fmt.Errorf("%w: make benchmarks gets one", err)
+// costs measures on one kind of server, if it can be had.
+func (s settings) costs(kind string, r *results) error {
+	var on server
+	times, bytes := costJobs(kind, &on)
+	if len(s.wanted(times))+len(s.wanted(bytes)) == 0 {
+		return nil
 	}
-	version, err := exec.Command(program, "--version").Output()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "sluice-benchmarks-")
-	if err != nil {
-		return nil, err
-	}
-	s := &redisServer{dir: dir}
-	if s.addr, err = freeAddr(); err != nil {
-		return nil, err
-	}
-	if _, err := fmt.Sscanf(string(version), "Redis server v=%s", &s.version); err != nil {
-		return nil, err
-	}
-	s.version = "Redis " + s.version
-	s.cmd = exec.Command(program, "--port", port(s.addr), "--bind", "127.0.0.1", "--save", "", "--dir", dir, "--logfile", filepath.Join(dir, "log"))
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	return s, awaitRedis(s.addr)
+	return owned(func(own *owner) error {
+		started, err := serverOf(kind, own)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s is not measured: %v\n", kind, err)
+			return nil
+		}
+		on = *started
+		r.servers = append(r.servers, on.name)
+		if err := s.interleave(s.rounds, times, r); err != nil {
+			return err
+		}
+		return s.interleave(1, bytes, r)
+	})
 }

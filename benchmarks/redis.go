@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"net"
+	_ "embed"
 	"time"
 
+	"github.com/go-chi/httprate"
+	httprateredis "github.com/go-chi/httprate-redis"
 	"github.com/go-redis/redis_rate/v10"
-	"github.com/redis/go-redis/v9"
-	rueidisclient "github.com/redis/rueidis"
+	"github.com/gomodule/redigo/redis"
+	goclient "github.com/redis/go-redis/v9"
+	ruclient "github.com/redis/rueidis"
+	"github.com/sethvargo/go-redisstore"
+	"github.com/throttled/throttled/v2/store/goredisstore.v9"
+	ululeredis "github.com/ulule/limiter/v3/drivers/store/redis"
 
-	"github.com/sluice-go/sluice/bandwidth"
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/proxy"
 	sluiceredis "github.com/sluice-go/sluice/proxy/redis"
@@ -18,125 +22,166 @@ import (
 	"github.com/sluice-go/sluice/proxy/redis/rueidis"
 )
 
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
+// prefix makes Sluice's keys as long as those of redis_rate.
+const prefix = "rate:"
+
+const (
+	bareGoRedis   = "bare EVALSHA of `return 1`, go-redis"
+	bareRueidis   = "bare EVALSHA of `return 1`, rueidis"
+	redisRate     = "redis_rate"
+	redisScript   = "script of the Redis documentation"
+	sluiceGoRedis = "Sluice, go-redis"
+	sluiceRueidis = "Sluice, rueidis"
+	sluiceThree   = "Sluice, go-redis, three bandwidths"
+	swapMode      = ", compare-and-swap"
+)
+
+var redisContenders = []contender{
+	{name: bareGoRedis, role: floor, open: openBareGoRedis},
+	{name: bareRueidis, role: floor, open: openBareRueidis},
+	{name: redisRate, role: rival, open: openRedisRate},
+	{name: redisScript, role: rival, open: openRedisScript},
+	{name: "throttled", role: rival, open: openThrottled, inexact: "gives up with an error after ten lost swaps"},
+	{name: "ulule/limiter", role: rival, open: openUlule(window)},
+	{name: "go-chi/httprate-redis", role: rival, open: openHTTPRateRedis(window)},
+	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore(window)},
+	{name: sluiceGoRedis, role: ours, open: onGoRedis(one)},
+	{name: sluiceRueidis, role: ours, open: onRueidis(one)},
+	{name: sluiceThree, role: ours, open: onGoRedis(three)},
+	{name: sluiceGoRedis + ", without coalescing", role: ours, open: onGoRedis(one, sluiceredis.WithoutCoalescing())},
+	{name: sluiceRueidis + ", without coalescing", role: ours, open: onRueidis(one, sluiceredis.WithoutCoalescing())},
+	{name: sluiceGoRedis + swapMode, role: ours, open: onGoRedis(one, sluiceredis.WithCompareAndSwap())},
+	{name: sluiceRueidis + swapMode, role: ours, open: onRueidis(one, sluiceredis.WithCompareAndSwap())},
 }
 
-func port(addr string) string {
-	_, port, _ := net.SplitHostPort(addr)
-	return port
+// dialGoRedis makes a client for whoever is on go-redis, rivals too; a proof has another one.
+var dialGoRedis = dialKeepingTime
+
+func dialKeepingTime(addr string) *goclient.Client {
+	return goclient.NewClient(&goclient.Options{Addr: addr, ContextTimeoutEnabled: true})
 }
 
-func awaitRedis(addr string) error {
-	c := redis.NewClient(&redis.Options{Addr: addr})
-	defer c.Close()
-	var err error
-	for range 100 {
-		if err = c.Ping(context.Background()).Err(); err == nil {
-			return nil
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return err
+func dialRueidis(addr string) (ruclient.Client, error) {
+	return ruclient.NewClient(ruclient.ClientOption{InitAddress: []string{addr}, DisableCache: true})
 }
 
-// limit is what every contender is asked to hold on each key: so many at once,
-// and none coming back while a measurement lasts.
-type limit struct{ capacity int }
-
-// taker takes one token of a key.
-type taker func(ctx context.Context, key string) (bool, error)
-
-// contender is a way to hold a limit.
-type contender struct {
-	name string
-	open func(addr string, l limit) (taker, func(), error)
-}
-
-func onGoRedis(addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: addr})
-}
-
-var redisRate = contender{"redis_rate", func(addr string, l limit) (taker, func(), error) {
-	c := onGoRedis(addr)
-	r := redis_rate.NewLimiter(c)
-	// It spreads the rate over the period; an hour for each token is none here.
-	rate := redis_rate.Limit{Rate: 1, Burst: l.capacity, Period: time.Hour}
-	return func(ctx context.Context, key string) (bool, error) {
-		res, err := r.Allow(ctx, key, rate)
-		if err != nil {
-			return false, err
-		}
-		return res.Allowed > 0, nil
-	}, func() { c.Close() }, nil
-}}
-
-func sluiceGoRedis(name string, opts ...sluiceredis.Option) contender {
-	return contender{name, func(addr string, l limit) (taker, func(), error) {
-		c := onGoRedis(addr)
-		take, err := sluice(goredis.New(c, opts...), l)
+func onGoRedis(as shape, options ...sluiceredis.Option) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		c := dialGoRedis(addr)
+		take, err := onBackend(goredis.New(c, options...), as(l))
 		return take, func() { c.Close() }, err
-	}}
+	}
 }
 
-func sluiceRueidis(name string, opts ...sluiceredis.Option) contender {
-	return contender{name, func(addr string, l limit) (taker, func(), error) {
-		c, err := rueidisclient.NewClient(rueidisclient.ClientOption{InitAddress: []string{addr}, DisableCache: true})
+func onRueidis(as shape, options ...sluiceredis.Option) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		c, err := dialRueidis(addr)
 		if err != nil {
 			return nil, nil, err
 		}
-		take, err := sluice(rueidis.New(c, opts...), l)
+		take, err := onBackend(rueidis.New(c, options...), as(l))
 		return take, c.Close, err
-	}}
+	}
 }
 
-func sluice(b proxy.Backend, l limit) (taker, error) {
-	refill := bandwidth.Greedy(1, time.Hour)
-	config, err := bucket.NewConfiguration(bandwidth.Must(bandwidth.New(int64(l.capacity), refill)))
+func onBackend(b proxy.Backend, c bucket.Configuration) (taker, error) {
+	m, err := manager(b)
 	if err != nil {
 		return nil, err
 	}
-	m, err := proxy.NewManager(b, proxy.WithTimeout(10*time.Second))
-	if err != nil {
-		return nil, err
-	}
+	return takeFrom(m, c), nil
+}
+
+func manager(b proxy.Backend, options ...proxy.Option) (*proxy.Manager, error) {
+	return proxy.NewManager(b, append(options, proxy.WithKeyPrefix(prefix))...)
+}
+
+func openBareGoRedis(addr string, _ limit) (taker, func(), error) {
+	c := dialGoRedis(addr)
+	one := goclient.NewScript("return 1")
 	return func(ctx context.Context, key string) (bool, error) {
-		return m.Bucket(key, config).TryConsume(ctx, 1)
-	}, nil
+		return true, one.Run(ctx, c, []string{key}).Err()
+	}, func() { c.Close() }, nil
 }
 
-// bare is the floor: a script that does nothing.
-func bare(name string, run func(addr string) (func(ctx context.Context, key string) error, func(), error)) contender {
-	return contender{name, func(addr string, _ limit) (taker, func(), error) {
-		call, done, err := run(addr)
-		if err != nil {
-			return nil, nil, err
-		}
-		return func(ctx context.Context, key string) (bool, error) { return true, call(ctx, key) }, done, nil
-	}}
-}
-
-var bareGoRedis = bare("go-redis, a script that returns 1", func(addr string) (func(context.Context, string) error, func(), error) {
-	c := onGoRedis(addr)
-	one := redis.NewScript("return 1")
-	return func(ctx context.Context, key string) error { return one.Run(ctx, c, []string{key}).Err() }, func() { c.Close() }, nil
-})
-
-var bareRueidis = bare("rueidis, a script that returns 1", func(addr string) (func(context.Context, string) error, func(), error) {
-	c, err := rueidisclient.NewClient(rueidisclient.ClientOption{InitAddress: []string{addr}, DisableCache: true})
+func openBareRueidis(addr string, _ limit) (taker, func(), error) {
+	c, err := dialRueidis(addr)
 	if err != nil {
 		return nil, nil, err
 	}
-	one := rueidisclient.NewLuaScript("return 1")
-	return func(ctx context.Context, key string) error { return one.Exec(ctx, c, []string{key}, nil).Error() }, c.Close, nil
-})
+	one := ruclient.NewLuaScript("return 1")
+	return func(ctx context.Context, key string) (bool, error) {
+		return true, one.Exec(ctx, c, []string{key}, nil).Error()
+	}, c.Close, nil
+}
 
-var (
-	hotKey   = func(int) string { return "hot" }
-	manyKeys = func(n int) string { return fmt.Sprintf("user:%06d", n%100_000) }
-)
+func openRedisRate(addr string, l limit) (taker, func(), error) {
+	c := dialGoRedis(addr)
+	r, of := newRedisRate(c, l)
+	return func(ctx context.Context, key string) (bool, error) {
+		got, err := r.Allow(ctx, key, of)
+		return err == nil && got.Allowed > 0, err
+	}, func() { c.Close() }, nil
+}
+
+func newRedisRate(c *goclient.Client, l limit) (*redis_rate.Limiter, redis_rate.Limit) {
+	return redis_rate.NewLimiter(c), redis_rate.Limit{Rate: int(l.tokens), Burst: int(l.capacity), Period: l.period}
+}
+
+//go:embed token_bucket.lua
+var tokenBucket string
+
+func openRedisScript(addr string, l limit) (taker, func(), error) {
+	c := dialGoRedis(addr)
+	script := goclient.NewScript(tokenBucket)
+	return func(ctx context.Context, key string) (bool, error) {
+		now := float64(time.Now().UnixMicro()) / 1e6
+		got, err := script.Run(ctx, c, []string{key}, l.capacity, l.tokens, l.period.Seconds(), now).Int64Slice()
+		return err == nil && got[0] == 1, err
+	}, func() { c.Close() }, nil
+}
+
+func openThrottled(addr string, l limit) (taker, func(), error) {
+	c := dialGoRedis(addr)
+	s, err := goredisstore.NewCtx(c, "throttled:")
+	if err != nil {
+		return nil, nil, err
+	}
+	take, err := takeFromThrottled(s, l)
+	return take, func() { c.Close() }, err
+}
+
+func openUlule(per time.Duration) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		c := dialGoRedis(addr)
+		s, err := ululeredis.NewStore(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		return takeFromUlule(s, l, per), func() { c.Close() }, nil
+	}
+}
+
+func openHTTPRateRedis(per time.Duration) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		c := dialGoRedis(addr)
+		counter := httprateredis.NewCounter(&httprateredis.Config{Client: c, FallbackDisabled: true})
+		return takeFromHTTPRate(l, per, httprate.WithLimitCounter(counter)), func() { c.Close() }, nil
+	}
+}
+
+func openRedisStore(per time.Duration) func(string, limit) (taker, func(), error) {
+	return func(addr string, l limit) (taker, func(), error) {
+		pool := &redis.Pool{
+			MaxActive: dialedByGoRedis, MaxIdle: dialedByGoRedis, Wait: true,
+			Dial: func() (redis.Conn, error) { return redis.Dial("tcp", addr) },
+		}
+		s, err := redisstore.NewWithPool(&redisstore.Config{Tokens: uint64(l.capacity), Interval: per}, pool)
+		if err != nil {
+			return nil, nil, err
+		}
+		take := takeFromStore(s)
+		return func(ctx context.Context, key string) (bool, error) { return take(ctx, "store:"+key) },
+			func() { _ = s.Close(context.Background()) }, nil
+	}
+}

@@ -86,9 +86,11 @@ type passenger struct {
 	cmds    []client.Completed
 	results []client.RedisResult
 	errand  *errand
-	alone   bool         // nobody shares the errand
 	left    atomic.Int32 // of waiting, sent and givenUp
-	cmd     [1]client.Completed
+
+	own    errand // of who goes alone, and most have one call
+	cmd    [1]client.Completed
+	result [1]client.RedisResult
 }
 
 // Run runs scripts; see [redis.Client]. Trips are made by goroutines of their own and
@@ -126,32 +128,40 @@ func (a *adapter) leave(me *passenger) bool {
 	if me.left.CompareAndSwap(waiting, givenUp) {
 		return true
 	}
-	return me.alone && me.errand.giveUp() && a.asks.Load()
+	return me.errand == &me.own && me.own.giveUp() && a.asks.Load()
 }
 
 // send makes a trip for those who are still there.
 func (a *adapter) send(ctx context.Context, aboard []*passenger) {
+	if len(aboard) == 1 {
+		a.sendOne(ctx, aboard[0])
+		return
+	}
 	e := &errand{Context: ctx}
 	var cmds []client.Completed
 	for _, one := range aboard {
-		one.errand, one.alone = e, len(aboard) == 1
+		one.errand = e
 		if one.left.CompareAndSwap(waiting, sent) {
 			cmds = append(cmds, one.cmds...)
 		}
 	}
-	var results []client.RedisResult
-	switch len(cmds) {
-	case 0:
-		return
-	case 1:
-		results = []client.RedisResult{a.client.Do(e, cmds[0])}
-	default:
-		results = a.client.DoMulti(e, cmds...)
-	}
+	results := a.client.DoMulti(e, cmds...)
 	for _, one := range aboard {
 		if one.left.Load() == sent {
 			one.results, results = results[:len(one.cmds)], results[len(one.cmds):]
 		}
+	}
+}
+
+func (a *adapter) sendOne(ctx context.Context, one *passenger) {
+	one.own.Context, one.errand = ctx, &one.own
+	switch {
+	case !one.left.CompareAndSwap(waiting, sent):
+	case len(one.cmds) == 1:
+		one.result[0] = a.client.Do(&one.own, one.cmds[0])
+		one.results = one.result[:]
+	default:
+		one.results = a.client.DoMulti(&one.own, one.cmds...)
 	}
 }
 
