@@ -143,6 +143,41 @@ func TestWhoLeavesBeforeATripIsNotCharged(t *testing.T) {
 	})
 }
 
+// Those whose deadline is their manager's have one timer for all who share a trip,
+// and still each leaves at his own time.
+func TestEachLeavesAtTheTimeoutOfHisManager(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := proxy.Coalesce(newSlow())
+		begun := time.Now()
+		var all sync.WaitGroup
+		ask := func(ctx context.Context, timeout, leaves time.Duration, want error) {
+			m, err := proxy.NewManager(shared, proxy.WithKeyPrefix(""), proxy.WithTimeout(timeout))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() {
+				_, err := m.Bucket("a", hundred).TryConsume(ctx, 1)
+				if took := time.Since(begun); took != leaves || !errors.Is(err, want) {
+					t.Errorf("with a timeout of %v: left after %v with %v, want %v with %v", timeout, took, err, leaves, want)
+				}
+			})
+			synctest.Wait()
+		}
+		soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		cancelled, cancelNow := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancelNow)
+		ask(t.Context(), time.Hour, time.Second, nil) // whose trip the others wait for
+		ask(t.Context(), 500*time.Millisecond, 500*time.Millisecond, context.DeadlineExceeded)
+		ask(t.Context(), 700*time.Millisecond, 700*time.Millisecond, context.DeadlineExceeded)
+		ask(t.Context(), 300*time.Millisecond, 300*time.Millisecond, context.DeadlineExceeded)
+		ask(soon, time.Hour, 200*time.Millisecond, context.DeadlineExceeded)
+		ask(cancelled, 700*time.Millisecond, 100*time.Millisecond, context.Canceled)
+		ask(t.Context(), 3*time.Second, 2*time.Second, nil) // goes along
+		all.Wait()
+	})
+}
+
 func TestWhoLeavesDuringATripDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := coalesced(t, newSlow())

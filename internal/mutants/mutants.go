@@ -91,6 +91,8 @@ var mutants = []mutant{
 	{"a batch sees one state", "proxy/swap.go", "\t\t\tentry = next\n", "", []string{"./proxy", "-run", "Coalescing|Callers"}},
 	{"pipelines: who left before the write is charged", "proxy/redis/goredis/gate.go", "return []byte(noScript), nil", "return []byte(a.text), nil", []string{"./proxy/redis/goredis", "-run", "WhoLeaves"}},
 	{"pipelines: keys do not share", "proxy/redis/goredis/pipe.go", "most, p.keepsTime = trips.ToOneServer, ", "p.keepsTime = ", []string{"./proxy/redis/goredis", "-run", "KeysShare"}},
+	{"coalescing: the alarm ends every wait", "proxy/coalesce.go", "\t\tcase <-t.late:\n", "\t\tcase <-t.late:\n\t\t\treturn false\n", []string{"./proxy", "-run", "EachLeaves"}},
+	{"coalescing: the alarm is everybody's", "proxy/coalesce.go", " && !l.deadline.Before(t.first)", "", []string{"./proxy", "-run", "EachLeaves"}},
 	{"coalescing: who has left is charged", "proxy/coalesce.go", "t.seats[i].empty = true", "t.seats[i].empty = false", []string{"./proxy", "-run", "Leaves"}},
 	{"coalescing: the first deadline ends a trip", "proxy/coalesce.go", "} else if deadline.After(t.latest) {", "} else if t.latest.IsZero() {", []string{"./proxy", "-run", "LatestDeadline"}},
 	{"failure policy: contention is trouble", "proxy/policy.go", " || errors.Is(err, ErrContended) {", " {", []string{"./proxy", "-run", "Contention"}},

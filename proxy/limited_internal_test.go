@@ -1,0 +1,77 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestLimitedIsAContextWithATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		caller, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		for name, asks := range map[string]bool{"with a timer": true, "without": false} {
+			ctx, l := within(caller, time.Minute)
+			if asks {
+				_ = ctx.Done()
+			}
+			if end, ok := ctx.Deadline(); !ok || end != time.Now().Add(time.Minute) || ctx.Err() != nil || ctx.Value(key{}) != "value" {
+				t.Errorf("%s: ends %v, %v, %v, value %v", name, end, ok, ctx.Err(), ctx.Value(key{}))
+			}
+			time.Sleep(time.Minute - 1)
+			if err := ctx.Err(); err != nil {
+				t.Errorf("%s, just before: %v", name, err)
+			}
+			time.Sleep(1)
+			synctest.Wait()
+			if err := ctx.Err(); err != context.DeadlineExceeded {
+				t.Errorf("%s, at the end: %v", name, err)
+			}
+			<-ctx.Done()
+			l.end()
+		}
+
+		// The caller's own end comes first.
+		sooner, stop := context.WithTimeout(caller, time.Second)
+		defer stop()
+		if ctx, l := within(sooner, time.Minute); ctx != sooner || l != nil {
+			t.Error("a context that ends earlier is limited")
+		}
+		quiet, l := within(caller, time.Minute)
+		timed, m := within(caller, time.Minute)
+		_ = timed.Done()
+		cancel()
+		if quiet.Err() != context.Canceled || timed.Err() != context.Canceled {
+			t.Errorf("cancelled: %v, %v", quiet.Err(), timed.Err())
+		}
+		l.end()
+		m.end()
+	})
+}
+
+// Derived contexts end with it and need no goroutine, and none has a timer left when
+// it is over.
+func TestLimitedIsEnded(t *testing.T) {
+	ctx, l := within(t.Context(), time.Hour)
+	before := runtime.NumGoroutine()
+	derived, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("a derived context has started %d goroutines", n-before)
+	}
+	l.end()
+	<-derived.Done()
+	if !errors.Is(derived.Err(), context.Canceled) || ctx.Err() == nil {
+		t.Errorf("ended: %v, %v", derived.Err(), ctx.Err())
+	}
+	never, l := within(t.Context(), time.Hour)
+	l.end()
+	<-never.Done() // closed, though nobody has asked in time
+	if never.Err() == nil {
+		t.Error("over without an error")
+	}
+	(*limited)(nil).end()
+}
