@@ -1,7 +1,8 @@
 // Package memory keeps the buckets of a [proxy.Manager] in this process.
 //
 // It is made for millions of keys, at about 65 bytes of heap each beside the text
-// of the key, and 80 more if there are three bandwidths. They are spread over many
+// of the key, 20 more if that is longer than 19 bytes, and 60 more if there are
+// three bandwidths. They are spread over many
 // small tables with a lock each, held for the fraction of a microsecond that one
 // decision takes, so keys hardly ever wait for each other. A bucket is forgotten
 // once it is full again: each call looks at a few others, never more than 68, and
