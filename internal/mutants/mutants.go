@@ -122,8 +122,8 @@ var mutants = []mutant{
 	{"word: a clock that goes back fills", "bucket/word.go", "now = max(now, base)", "_ = base", []string{"./bucket", "-run", "ClockThatGoesBack"}},
 
 	{"memory: slots behind a hole", "proxy/memory/index.go", "stays := hole < home && home <= i", "stays := true || hole < home && home <= i", keys},
-	{"memory: extras left behind", "proxy/memory/records.go", "\t\textras[to%chunkSize] = x\n", "\t\t_ = x\n", keys},
-	{"memory: ends of keys not compared", "proxy/memory/record.go", "return key[n:] == tail", "return len(key[n:]) == len(tail)", []string{"./proxy/memory", "-run", "EqualHashes"}},
+	{"memory: levels left behind", "proxy/memory/records.go", "\trs.setFurther(to, rs.further(from))\n", "", keys},
+	{"memory: ends of keys not compared", "proxy/memory/record.go", "return key[n:] == rs.tail(p)", "return len(key[n:]) == len(rs.tail(p))", []string{"./proxy/memory", "-run", "EqualHashes"}},
 	{"memory: never forgotten", "proxy/memory/memory.go", "if found && now < s.at(at).until {", "if found {", keys},
 	{"memory: a take forgets nothing", "proxy/memory/memory.go", "r.config == config && now < r.until && ", "r.config == config && ", keys},
 	{"memory: a take forgets early", "bucket/take.go", "Remember: !c.c.startsFull || c.c.version > 0}", "Remember: !c.c.startsFull}", keys},

@@ -1,12 +1,13 @@
 // Package memory keeps the buckets of a [proxy.Manager] in this process.
 //
 // It is made for millions of keys, at about 65 bytes of heap each beside the text
-// of the key, and 80 more if there are three bandwidths. They are spread over many
-// small tables with a lock each, held for the fraction of a microsecond that one
-// decision takes, so keys hardly ever wait for each other. A bucket is forgotten
-// once it is full again: each call looks at a few others, never more than 68, and
-// drops what has expired; memory goes back as it does. So there is no pause, no
-// goroutine and nothing to stop. [WithMaxKeys] bounds the keys.
+// of the key, 20 more if that is longer than 19 bytes, and 60 more if there are
+// three bandwidths. They are spread over many small tables with a lock each, held
+// for the fraction of a microsecond that one decision takes, so keys hardly ever
+// wait for each other. A bucket is forgotten once it is full again: each call
+// looks at a few others, never more than 68, and drops what has expired; memory
+// goes back as it does. So there is no pause, no goroutine and nothing to stop.
+// [WithMaxKeys] bounds the keys.
 //
 // By default it ticks in microseconds on the monotonic clock, so that a step of
 // the wall clock changes nothing.

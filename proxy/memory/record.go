@@ -3,8 +3,8 @@ package memory
 import "github.com/sluice-go/sluice/bucket"
 
 // record is one bucket in one cache line: a key of usual length, so that comparing
-// it reads no other memory, and the level of one bandwidth. What more a bucket
-// needs is its extra.
+// it reads no other memory, and the level of one bandwidth. The rest of a long key
+// and further levels are beside it.
 type record struct {
 	hash   uint32 // the upper half of the key's
 	length uint8  // of head in use
@@ -17,13 +17,7 @@ type record struct {
 
 const headSize = 19
 
-// extra is the rest of a long key, and the levels of the second bandwidth and
-// those after it.
-type extra struct {
-	tail   string
-	levels *levels
-}
-
+// levels are those of the second bandwidth and the ones after it.
 type levels struct {
 	bucket.Level
 	next *levels
@@ -36,7 +30,7 @@ func (rs *records) name(p place, hash uint32, key string) {
 	n := copy(r.head[:], key)
 	r.hash, r.length = hash, uint8(n)
 	if n < len(key) {
-		rs.needExtra(p).tail = string([]byte(key[n:]))
+		rs.setTail(p, string([]byte(key[n:])))
 	}
 }
 
@@ -50,11 +44,7 @@ func (rs *records) named(p place, key string) bool {
 	case n < headSize:
 		return len(key) == n
 	}
-	tail := ""
-	if x := rs.extra(p); x != nil {
-		tail = x.tail
-	}
-	return key[n:] == tail
+	return key[n:] == rs.tail(p)
 }
 
 // load fills in a record as the arithmetic takes it.
@@ -65,7 +55,7 @@ func (rs *records) load(p place, e *bucket.Entry) {
 		return
 	}
 	i := 1
-	for l := rs.extra(p).levels; l != nil; l = l.next {
+	for l := rs.further(p); l != nil; l = l.next {
 		e.State.Levels[i] = l.Level
 		i++
 	}
@@ -77,19 +67,18 @@ func (rs *records) store(p place, e *bucket.Entry, until int64) {
 	n, before := e.Config.Len(), r.config.Len()
 	r.config, r.last, r.level, r.until = e.Config, e.State.Last, e.State.Levels[0], until
 	if n > 1 || before > 1 {
-		rs.needExtra(p).store(e.State.Levels[1:n])
+		rs.setFurther(p, rs.further(p).store(e.State.Levels[1:n]))
 	}
 }
 
 // store uses the levels that are there as far as they go.
-func (x *extra) store(all []bucket.Level) {
-	next := &x.levels
-	for _, l := range all {
-		if *next == nil {
-			*next = new(levels)
-		}
-		(*next).Level = l
-		next = &(*next).next
+func (l *levels) store(all []bucket.Level) *levels {
+	if len(all) == 0 {
+		return nil
 	}
-	*next = nil
+	if l == nil {
+		l = new(levels)
+	}
+	l.Level, l.next = all[0], l.next.store(all[1:])
+	return l
 }

@@ -6,10 +6,12 @@ import "slices"
 // at most one chunk, and little room is unused.
 type records struct{ chunks []chunk }
 
-// chunk is some records, and as many extras if any of them ever needed one.
+// chunk is some records, and what some of them have beside: nil, or with room for
+// as many.
 type chunk struct {
 	records []record
-	extras  []*extra
+	tails   []string // of long keys
+	further []*levels
 }
 
 // place says which record of all it is.
@@ -24,24 +26,39 @@ func (rs *records) at(p place) *record {
 	return &rs.chunks[p>>chunkBits].records[p%chunkSize]
 }
 
-// extra is nil if the record never needed one.
-func (rs *records) extra(p place) *extra {
-	if extras := rs.chunks[p>>chunkBits].extras; extras != nil {
-		return extras[p%chunkSize]
-	}
-	return nil
+func (rs *records) tail(p place) string { return beside(rs.chunks[p>>chunkBits].tails, p) }
+
+func (rs *records) further(p place) *levels { return beside(rs.chunks[p>>chunkBits].further, p) }
+
+func (rs *records) setTail(p place, tail string) {
+	c := &rs.chunks[p>>chunkBits]
+	c.tails = put(c.tails, p, tail, cap(c.records))
 }
 
-func (rs *records) needExtra(p place) *extra {
+func (rs *records) setFurther(p place, l *levels) {
 	c := &rs.chunks[p>>chunkBits]
-	if c.extras == nil {
-		c.extras = make([]*extra, cap(c.records))
+	c.further = put(c.further, p, l, cap(c.records))
+}
+
+// beside is what a record has beside it; zero if there is nothing.
+func beside[T any](all []T, p place) (v T) {
+	if all != nil {
+		v = all[p%chunkSize]
 	}
-	x := &c.extras[p%chunkSize]
-	if *x == nil {
-		*x = new(extra)
+	return v
+}
+
+// put puts a value beside a record, where the zero one needs no room.
+func put[T comparable](all []T, p place, v T, room int) []T {
+	var zero T
+	if all == nil && v == zero {
+		return nil
 	}
-	return *x
+	if all == nil {
+		all = make([]T, room)
+	}
+	all[p%chunkSize] = v
+	return all
 }
 
 func (rs *records) count() int {
@@ -71,13 +88,8 @@ func (rs *records) add() place {
 // move puts the record at one place in another.
 func (rs *records) move(to, from place) {
 	*rs.at(to) = *rs.at(from)
-	x := rs.extra(from)
-	if c := &rs.chunks[to>>chunkBits]; x != nil && c.extras == nil {
-		c.extras = make([]*extra, cap(c.records))
-	}
-	if extras := rs.chunks[to>>chunkBits].extras; extras != nil {
-		extras[to%chunkSize] = x
-	}
+	rs.setTail(to, rs.tail(from))
+	rs.setFurther(to, rs.further(from))
 }
 
 // drop removes the last record, and room that is much more than what is left
@@ -86,11 +98,10 @@ func (rs *records) drop() {
 	last := len(rs.chunks) - 1
 	c := &rs.chunks[last]
 	n := len(c.records) - 1
+	rs.setTail(place(last*chunkSize+n), "")
+	rs.setFurther(place(last*chunkSize+n), nil)
 	c.records[n] = record{}
 	c.records = c.records[:n]
-	if c.extras != nil {
-		c.extras[n] = nil
-	}
 	if n > 0 {
 		if cap(c.records) > n+n/4+1 {
 			c.resize(n + n/8 + 1)
@@ -107,7 +118,14 @@ func (rs *records) drop() {
 // nothing.
 func (c *chunk) resize(n int) {
 	c.records = append(slices.Grow([]record(nil), min(n, chunkSize)), c.records...)
-	if c.extras != nil {
-		c.extras = append(make([]*extra, 0, cap(c.records)), c.extras[:len(c.records)]...)[:cap(c.records)]
+	c.tails = roomy(c.tails, len(c.records), cap(c.records))
+	c.further = roomy(c.further, len(c.records), cap(c.records))
+}
+
+// roomy has room for more or less beside records, of which there are n.
+func roomy[T any](all []T, n, room int) []T {
+	if all == nil {
+		return nil
 	}
+	return append(make([]T, 0, room), all[:n]...)[:room]
 }
