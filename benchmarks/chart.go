@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // chart shows one figure of all who did a work, as horizontal bars.
@@ -93,5 +95,21 @@ func (r *results) bars(c chart, file string) error {
 	for _, f := range []*font.Font{&p.Title.TextStyle.Font, &p.Y.Tick.Label.Font} {
 		f.Variant = fixed
 	}
-	return p.Save(22*vg.Centimeter, vg.Length(len(rows))*(barHeight+8)+50, file)
+	return save(p, 22*vg.Centimeter, vg.Length(len(rows))*(barHeight+8)+60, file)
+}
+
+// save writes a picture with a margin, since texts may come out a little larger than they were reckoned.
+func save(p *plot.Plot, width, height vg.Length, file string) error {
+	const margin = 10
+	canvas := vgsvg.New(width, height)
+	all := draw.New(canvas)
+	all.SetColor(color.White)
+	all.Fill(all.Rectangle.Path())
+	p.Draw(draw.Crop(all, margin, -margin, margin, -margin))
+	to, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	_, err = canvas.WriteTo(to)
+	return errors.Join(err, to.Close())
 }
