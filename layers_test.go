@@ -12,12 +12,12 @@ const module = "github.com/sluice-go/sluice/"
 // layers lists the packages from the bottom up: each may import those above it
 // in this list and no other package of the module.
 var layers = []string{
-	"internal/wire", "bandwidth", "bucket", "expiration", "proxy", "proxy/codec", "proxy/memory",
+	"internal/wire", "internal/limited", "bandwidth", "bucket", "expiration", "proxy", "proxy/codec", "proxy/memory",
 	"proxy/redis", "proxy/redis/internal/trips", "proxy/redis/goredis", "proxy/redis/rueidis",
 }
 
 // plain are the packages that need nothing but the standard library.
-var plain = []string{"internal/wire", "bandwidth", "bucket", "expiration", "proxy", "proxy/codec", "proxy/memory", "proxy/redis"}
+var plain = []string{"internal/wire", "internal/limited", "bandwidth", "bucket", "expiration", "proxy", "proxy/codec", "proxy/memory", "proxy/redis"}
 
 func TestPackagesImportOneWay(t *testing.T) {
 	for i, pkg := range layers {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/internal/limited"
 )
 
 // Coalesce lets operations on one key share a trip to the backend: while one is
@@ -55,9 +56,7 @@ type trip struct {
 	unbounded bool            // somebody has none
 	sent      bool
 	done      chan struct{} // closed when the decisions are there
-	late      chan struct{} // closed at first, the first caller's deadline
-	first     time.Time
-	alarm     *time.Timer
+	alarm     *limited.Alarm
 	decisions []Decision
 }
 
@@ -81,7 +80,7 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 		c.backend.Do(ctx, ds)
 		return
 	}
-	if !t.await(ctx) {
+	if !t.alarm.Wait(ctx, t.done) {
 		if g.leave(t, i) {
 			Fail(ds, ErrUnavailable, ctx.Err())
 			return
@@ -116,7 +115,7 @@ func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
 		return nil, 0
 	}
 	if t == nil {
-		t = newTrip(ctx)
+		t = &trip{origin: context.WithoutCancel(ctx), done: make(chan struct{}), alarm: limited.AlarmAt(ctx)}
 		t.seats = make([]seat, 0, g.seats+1)
 		g.keys[charge.Key] = t
 	}
@@ -127,37 +126,6 @@ func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
 		t.latest = deadline
 	}
 	return t, len(t.seats) - 1
-}
-
-func newTrip(ctx context.Context) *trip {
-	t := &trip{origin: context.WithoutCancel(ctx), done: make(chan struct{})}
-	if deadline, ok := ctx.Deadline(); ok {
-		late := make(chan struct{})
-		t.late, t.first = late, deadline
-		t.alarm = time.AfterFunc(time.Until(deadline), func() { close(late) })
-	}
-	return t
-}
-
-// await waits for the decisions; false if the context has ended before. Those whose
-// deadline is the manager's need no timer of their own before the first of them is
-// late.
-func (t *trip) await(ctx context.Context) bool {
-	if l, ok := ctx.(*limited); ok && t.late != nil && !l.deadline.Before(t.first) {
-		select {
-		case <-t.done:
-			return true
-		case <-l.Context.Done():
-			return false
-		case <-t.late:
-		}
-	}
-	select {
-	case <-t.done:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // leave gives up a seat; false if the trip has begun.
@@ -209,9 +177,7 @@ func (c *coalescer) fly(g *gate, key string, t *trip) {
 // end tells everybody aboard that the decisions are there.
 func (t *trip) end() {
 	close(t.done)
-	if t.alarm != nil {
-		t.alarm.Stop()
-	}
+	t.alarm.Stop()
 }
 
 func (t *trip) allLeft() bool {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-go/sluice/bucket"
 	"github.com/sluice-go/sluice/expiration"
+	"github.com/sluice-go/sluice/internal/limited"
 )
 
 // DefaultTimeout is how long a call may wait for the store unless WithTimeout
@@ -289,9 +290,9 @@ func (m *Manager) decide(ctx context.Context, ds []Decision) {
 		return
 	}
 	if !m.nonBlocking {
-		var l *limited
-		ctx, l = within(ctx, m.timeout)
-		defer l.end()
+		var l *limited.Context
+		ctx, l = limited.Within(ctx, m.timeout)
+		defer l.End()
 	}
 	m.backend.Do(ctx, ds)
 }

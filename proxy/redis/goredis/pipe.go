@@ -63,10 +63,9 @@ func (p *pipe) Run(ctx context.Context, calls []redis.Call, source bool) {
 	if t == nil {
 		t = p.trips.Alone(ctx, me)
 	}
-	select {
-	case <-t.Done:
+	if t.Wait(ctx) {
 		me.answer(ctx, calls)
-	case <-ctx.Done():
+	} else {
 		me.leave(ctx, calls)
 	}
 }

@@ -106,19 +106,18 @@ func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
 	if t == nil {
 		t = a.trips.Alone(ctx, me)
 	}
-	select {
-	case <-t.Done:
+	if t.Wait(ctx) {
 		for i := range calls {
 			calls[i].Reply, calls[i].Err = a.answer(me, i)
 		}
-	case <-ctx.Done():
-		err := ctx.Err()
-		if a.leave(me) {
-			err = fmt.Errorf("%w: %w", redis.ErrNotSent, err)
-		}
-		for i := range calls {
-			calls[i].Err = err
-		}
+		return
+	}
+	err := ctx.Err()
+	if a.leave(me) {
+		err = fmt.Errorf("%w: %w", redis.ErrNotSent, err)
+	}
+	for i := range calls {
+		calls[i].Err = err
 	}
 }
 

@@ -1,4 +1,4 @@
-package proxy
+package limited_test
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/limited"
 )
 
 func TestLimitedIsAContextWithATimeout(t *testing.T) {
@@ -14,7 +16,7 @@ func TestLimitedIsAContextWithATimeout(t *testing.T) {
 		type key struct{}
 		caller, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 		for name, asks := range map[string]bool{"with a timer": true, "without": false} {
-			ctx, l := within(caller, time.Minute)
+			ctx, l := limited.Within(caller, time.Minute)
 			if asks {
 				_ = ctx.Done()
 			}
@@ -31,47 +33,47 @@ func TestLimitedIsAContextWithATimeout(t *testing.T) {
 				t.Errorf("%s, at the end: %v", name, err)
 			}
 			<-ctx.Done()
-			l.end()
+			l.End()
 		}
 
 		// The caller's own end comes first.
 		sooner, stop := context.WithTimeout(caller, time.Second)
 		defer stop()
-		if ctx, l := within(sooner, time.Minute); ctx != sooner || l != nil {
+		if ctx, l := limited.Within(sooner, time.Minute); ctx != sooner || l != nil {
 			t.Error("a context that ends earlier is limited")
 		}
-		quiet, l := within(caller, time.Minute)
-		timed, m := within(caller, time.Minute)
+		quiet, l := limited.Within(caller, time.Minute)
+		timed, m := limited.Within(caller, time.Minute)
 		_ = timed.Done()
 		cancel()
 		if quiet.Err() != context.Canceled || timed.Err() != context.Canceled {
 			t.Errorf("cancelled: %v, %v", quiet.Err(), timed.Err())
 		}
-		l.end()
-		m.end()
+		l.End()
+		m.End()
 	})
 }
 
 // Derived contexts end with it and need no goroutine, and none has a timer left when
 // it is over.
 func TestLimitedIsEnded(t *testing.T) {
-	ctx, l := within(t.Context(), time.Hour)
+	ctx, l := limited.Within(t.Context(), time.Hour)
 	before := runtime.NumGoroutine()
 	derived, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if n := runtime.NumGoroutine(); n > before {
 		t.Errorf("a derived context has started %d goroutines", n-before)
 	}
-	l.end()
+	l.End()
 	<-derived.Done()
 	if !errors.Is(derived.Err(), context.Canceled) || ctx.Err() == nil {
 		t.Errorf("ended: %v, %v", derived.Err(), ctx.Err())
 	}
-	never, l := within(t.Context(), time.Hour)
-	l.end()
+	never, l := limited.Within(t.Context(), time.Hour)
+	l.End()
 	<-never.Done() // closed, though nobody has asked in time
 	if never.Err() == nil {
 		t.Error("over without an error")
 	}
-	(*limited)(nil).end()
+	(*limited.Context)(nil).End()
 }
