@@ -55,8 +55,7 @@ type trip struct {
 	latest    time.Time       // the latest deadline, unless
 	unbounded bool            // somebody has none
 	sent      bool
-	done      chan struct{} // closed when the decisions are there
-	alarm     *limited.Alarm
+	over      *limited.Signal // the decisions are there
 	decisions []Decision
 }
 
@@ -80,17 +79,13 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 		c.backend.Do(ctx, ds)
 		return
 	}
-	if !t.alarm.Wait(ctx, t.done) {
+	if !t.over.Wait(ctx) {
 		if g.leave(t, i) {
 			Fail(ds, ErrUnavailable, ctx.Err())
 			return
 		}
-		select {
-		case <-t.done: // just now
-		default:
-			Fail(ds, ErrOutcomeUnknown, ctx.Err())
-			return
-		}
+		Fail(ds, ErrOutcomeUnknown, ctx.Err())
+		return
 	}
 	charges, results := ds[0].Charges, ds[0].Results
 	ds[0] = t.decisions[t.seats[i].place]
@@ -115,7 +110,7 @@ func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
 		return nil, 0
 	}
 	if t == nil {
-		t = &trip{origin: context.WithoutCancel(ctx), done: make(chan struct{}), alarm: limited.AlarmAt(ctx)}
+		t = &trip{origin: context.WithoutCancel(ctx), over: limited.NewSignal(ctx)}
 		t.seats = make([]seat, 0, g.seats+1)
 		g.keys[charge.Key] = t
 	}
@@ -168,16 +163,10 @@ func (c *coalescer) land(g *gate, key string) {
 func (c *coalescer) fly(g *gate, key string, t *trip) {
 	ctx, cancel := t.context()
 	defer cancel()
-	defer t.end()
+	defer t.over.Done()
 	defer c.land(g, key)
 	t.board()
 	c.backend.Do(ctx, t.decisions)
-}
-
-// end tells everybody aboard that the decisions are there.
-func (t *trip) end() {
-	close(t.done)
-	t.alarm.Stop()
 }
 
 func (t *trip) allLeft() bool {

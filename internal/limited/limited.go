@@ -5,12 +5,13 @@ package limited
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Context is a caller's context that ends after a timeout. It is context.WithDeadline
 // with a timer only for those who ask for Done: most callers of a hot key share a trip,
-// and the [Alarm] of that.
+// and the [Signal] of that.
 type Context struct {
 	context.Context // the caller's
 	deadline        time.Time
@@ -98,49 +99,68 @@ func (l *Context) Value(key any) any {
 	return l.Context.Value(key)
 }
 
-// Alarm is the one timer of many who wait for the same thing. Where their deadline is
-// their limit's, as it mostly is, and not before the first one's, they need none of
-// their own before that is over.
-type Alarm struct {
+// Signal tells many that something is done, and is the one timer of all who wait for
+// it: where their deadline is their limit's, as it mostly is, and not before that of the
+// first, they need none of their own before that is over.
+type Signal struct {
+	done  chan struct{} // closed when it is done
+	wake  chan struct{} // closed then, or at the first deadline
+	woken atomic.Bool
+	over  atomic.Bool
 	first time.Time
-	late  chan struct{}
-	timer *time.Timer
+	timer *time.Timer // nil: the first has no deadline
 }
 
-// AlarmAt returns an alarm for the deadline of the first who waits. Nil is an alarm too,
-// of one who has no deadline: each then waits by himself.
-func AlarmAt(ctx context.Context) *Alarm {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return nil
+// NewSignal returns a signal for which the context's caller is the first to wait.
+func NewSignal(ctx context.Context) *Signal {
+	s := &Signal{done: make(chan struct{})}
+	if deadline, ok := ctx.Deadline(); ok {
+		s.first, s.wake = deadline, make(chan struct{})
+		s.timer = time.AfterFunc(time.Until(deadline), s.rouse)
 	}
-	a := &Alarm{first: deadline, late: make(chan struct{})}
-	a.timer = time.AfterFunc(time.Until(deadline), func() { close(a.late) })
-	return a
+	return s
 }
 
-// Stop ends the alarm when nobody waits any more.
-func (a *Alarm) Stop() {
-	if a != nil {
-		a.timer.Stop()
+// rouse closes wake once.
+func (s *Signal) rouse() {
+	if s.woken.CompareAndSwap(false, true) {
+		close(s.wake)
 	}
 }
 
-// Wait waits until done is closed; false if the context has ended before.
-func (a *Alarm) Wait(ctx context.Context, done <-chan struct{}) bool {
-	if l, ok := ctx.(*Context); ok && a != nil && !l.deadline.Before(a.first) {
-		select {
-		case <-done:
+// Done gives the signal, once.
+func (s *Signal) Done() {
+	s.over.Store(true)
+	close(s.done)
+	if s.timer != nil {
+		s.timer.Stop()
+		s.rouse()
+	}
+}
+
+// Given tells whether it is done.
+func (s *Signal) Given() bool { return s.over.Load() }
+
+// Wait waits for the signal; false if the context has ended before.
+func (s *Signal) Wait(ctx context.Context) bool {
+	if l, ok := ctx.(*Context); ok && s.wake != nil && !l.deadline.Before(s.first) {
+		if left := l.Context.Done(); left == nil {
+			<-s.wake // much cheaper than to select
+		} else {
+			select {
+			case <-s.wake:
+			case <-left:
+				return s.Given()
+			}
+		}
+		if s.Given() {
 			return true
-		case <-l.Context.Done():
-			return false
-		case <-a.late:
 		}
 	}
 	select {
-	case <-done:
+	case <-s.done:
 		return true
 	case <-ctx.Done():
-		return false
+		return s.Given()
 	}
 }

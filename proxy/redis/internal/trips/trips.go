@@ -38,8 +38,7 @@ func New[P any](most int, send func(ctx context.Context, aboard []P)) *Sharing[P
 
 // Trip is the calls of several callers that go together.
 type Trip[P any] struct {
-	done      chan struct{} // closed when all are back
-	alarm     *limited.Alarm
+	over      *limited.Signal // all are back
 	aboard    []P
 	origin    context.Context // the first caller's, for its values
 	latest    time.Time       // the latest deadline
@@ -47,7 +46,7 @@ type Trip[P any] struct {
 }
 
 // Wait waits until the trip is over; false if the context has ended before.
-func (t *Trip[P]) Wait(ctx context.Context) bool { return t.alarm.Wait(ctx, t.done) }
+func (t *Trip[P]) Wait(ctx context.Context) bool { return t.over.Wait(ctx) }
 
 // Enter joins those who gather for the next trip. It returns nil if a trip may begin
 // at once: then the caller either makes it himself and calls [Sharing.Land], or has
@@ -60,7 +59,7 @@ func (s *Sharing[P]) Enter(ctx context.Context, me P) *Trip[P] {
 		return nil
 	}
 	if s.next == nil {
-		s.next = &Trip[P]{done: make(chan struct{}), alarm: limited.AlarmAt(ctx), origin: context.WithoutCancel(ctx)}
+		s.next = &Trip[P]{over: limited.NewSignal(ctx), origin: context.WithoutCancel(ctx)}
 	}
 	s.next.add(ctx, me)
 	return s.next
@@ -68,9 +67,9 @@ func (s *Sharing[P]) Enter(ctx context.Context, me P) *Trip[P] {
 
 // Alone has a trip made by a goroutine of its own. It ends with the caller's context.
 func (s *Sharing[P]) Alone(ctx context.Context, me P) *Trip[P] {
-	t := &Trip[P]{done: make(chan struct{}), aboard: []P{me}}
+	t := &Trip[P]{over: limited.NewSignal(ctx), aboard: []P{me}}
 	go func() {
-		defer close(t.done)
+		defer t.over.Done()
 		defer s.Land()
 		s.send(ctx, t.aboard)
 	}()
@@ -94,8 +93,7 @@ func (s *Sharing[P]) Land() {
 
 // fly makes a shared trip. The next begins before the many here are told.
 func (s *Sharing[P]) fly(t *Trip[P]) {
-	defer t.alarm.Stop()
-	defer close(t.done)
+	defer t.over.Done()
 	defer s.Land()
 	ctx, cancel := t.context()
 	defer cancel()
