@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/bucket"
@@ -41,10 +42,9 @@ type coalescer struct {
 // gate keeps the keys of a shard that have a trip under way, each with those who
 // wait for the next; nil if nobody does.
 type gate struct {
-	mu    sync.Mutex
-	keys  map[string]*trip
-	seats int      // how many the last trip had, for the next to begin with
-	_     [40]byte // a cache line for each
+	mu   sync.Mutex
+	keys map[string]*trip
+	_    [48]byte // a cache line for each
 }
 
 // trip is decisions that go together, on copies: a caller may leave at any time.
@@ -57,10 +57,12 @@ type trip struct {
 	sent      bool
 	over      *limited.Signal // the decisions are there
 	decisions []Decision
+	untold    atomic.Int32 // how many aboard have not been told yet
 }
 
 type seat struct {
-	charge  Charge
+	charge  [1]Charge
+	result  [1]bucket.Result
 	askSeen bool
 	empty   bool // who sat there has left
 	place   int  // among the decisions
@@ -87,14 +89,29 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 		Fail(ds, ErrOutcomeUnknown, ctx.Err())
 		return
 	}
-	charges, results := ds[0].Charges, ds[0].Results
-	ds[0] = t.decisions[t.seats[i].place]
-	results[0] = ds[0].Results[0]
+	t.tell(i, &ds[0])
+}
+
+// tell gives a caller his decision. The last one leaves the trip to be used again;
+// where somebody aboard has left, nobody is the last.
+func (t *trip) tell(i int, d *Decision) {
+	charges, results := d.Charges, d.Results
+	*d = t.decisions[t.seats[i].place]
+	results[0] = d.Results[0]
 	if results[0].Source == bucket.SourceStore {
 		results[0].Source = bucket.SourceCoalesced
 	}
-	ds[0].Charges, ds[0].Results = charges, results
+	d.Charges, d.Results = charges, results
+	if t.untold.Add(-1) == 0 {
+		clear(t.seats)
+		clear(t.decisions)
+		*t = trip{seats: t.seats[:0], decisions: t.decisions[:0]}
+		trips.Put(t)
+	}
 }
+
+// trips are ones to be used again, for their seats.
+var trips = sync.Pool{New: func() any { return new(trip) }}
 
 // enter begins a trip, or takes a seat in the next one.
 func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
@@ -110,11 +127,11 @@ func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
 		return nil, 0
 	}
 	if t == nil {
-		t = &trip{origin: context.WithoutCancel(ctx), over: limited.NewSignal(ctx)}
-		t.seats = make([]seat, 0, g.seats+1)
+		t = trips.Get().(*trip)
+		t.origin, t.over = context.WithoutCancel(ctx), limited.NewSignal(ctx)
 		g.keys[charge.Key] = t
 	}
-	t.seats = append(t.seats, seat{charge: *charge, askSeen: d.AskSeen})
+	t.seats = append(t.seats, seat{charge: [1]Charge{*charge}, askSeen: d.AskSeen})
 	if deadline, ok := ctx.Deadline(); !ok {
 		t.unbounded = true
 	} else if deadline.After(t.latest) {
@@ -145,7 +162,6 @@ func (g *gate) next(key string) *trip {
 		return nil
 	}
 	t.sent = true
-	g.seats = len(t.seats)
 	g.keys[key] = nil
 	return t
 }
@@ -187,20 +203,15 @@ func (t *trip) context() (context.Context, context.CancelFunc) {
 
 // board makes the decisions of those who are still there.
 func (t *trip) board() {
-	t.decisions = make([]Decision, 0, len(t.seats))
-	results := make([]bucket.Result, len(t.seats))
-	charges := make([]Charge, len(t.seats))
 	for i := range t.seats {
 		s := &t.seats[i]
 		if s.empty {
 			continue
 		}
-		n := len(t.decisions)
-		s.place, charges[n] = n, s.charge
-		t.decisions = append(t.decisions, Decision{
-			Charges: charges[n : n+1 : n+1], Results: results[n : n+1 : n+1], AskSeen: s.askSeen,
-		})
+		s.place = len(t.decisions)
+		t.decisions = append(t.decisions, Decision{Charges: s.charge[:], Results: s.result[:], AskSeen: s.askSeen})
 	}
+	t.untold.Store(int32(len(t.decisions)))
 }
 
 // Close closes the backend.
