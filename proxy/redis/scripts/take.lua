@@ -1,6 +1,6 @@
 {{- /* The greatest number reached for a bandwidth in debt, rounded up. */ -}}
 {{define "owed" -}}
-{{if .Interval}}((c{{.I}} - held{{.I}}) / -rate{{.I}} + 2) * {{if .Aligned}}-{{end}}den{{.I}} + c{{.I}} - held{{.I}} - rate{{.I}}
+{{if .Interval}}((c{{.I}} - held{{.I}}) / step{{.I}} + 2) * den{{.I}} + c{{.I}} - held{{.I}} + step{{.I}}
 {{- else}}(c{{.I}} - held{{.I}} + 1) * den{{.I}} + 2 * rate{{.I}}{{end}}
 {{- end -}}
 #!lua
