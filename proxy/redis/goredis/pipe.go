@@ -55,8 +55,10 @@ func (p *pipe) Run(ctx context.Context, calls []redis.Call, source bool) {
 	}
 	t := p.trips.Enter(ctx, me)
 	if t == nil && p.keepsTime && endsSoon(ctx) {
-		p.exec(ctx, me.cmds)
-		p.trips.Land()
+		func() {
+			defer p.trips.Land() // even if a hook of the client panics
+			p.exec(ctx, me.cmds)
+		}()
 		me.answer(ctx, calls)
 		return
 	}
