@@ -90,6 +90,7 @@ var mutants = []mutant{
 	{"a run lives by its first rule", "proxy/redis/calls.go", "rule.Keep = max(rule.Keep, other.Keep)", "", []string{"./proxy/redis", "-run", "LongestRule"}},
 	{"a batch sees one state", "proxy/swap.go", "\t\t\tentry = next\n", "", []string{"./proxy", "-run", "Coalescing|Callers"}},
 	{"pipelines: who left before the write is charged", "proxy/redis/goredis/gate.go", "return []byte(noScript), nil", "return []byte(a.text), nil", []string{"./proxy/redis/goredis", "-run", "WhoLeaves"}},
+	{"pipelines: stuck trips hold up the others", "proxy/redis/internal/trips/trips.go", "longestWait = 20 * time.Millisecond", "longestWait = time.Hour", []string{"./proxy/redis/goredis", "-run", "Frozen"}},
 	{"pipelines: keys do not share", "proxy/redis/goredis/pipe.go", "most, p.keepsTime = trips.ToOneServer, ", "p.keepsTime = ", []string{"./proxy/redis/goredis", "-run", "KeysShare"}},
 	{"coalescing: the first deadline ends every wait", "internal/limited/limited.go", "\t\tif s.Given() {\n\t\t\treturn true\n\t\t}\n", "\t\treturn s.Given()\n", []string{"./proxy", "-run", "EachLeaves"}},
 	{"coalescing: the timer is everybody's", "internal/limited/limited.go", " && !l.deadline.Before(s.first)", "", []string{"./proxy", "-run", "EachLeaves"}},

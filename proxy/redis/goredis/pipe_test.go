@@ -93,13 +93,11 @@ func TestKeysShareTrips(t *testing.T) {
 	}
 }
 
-// Who leaves while he gathers for a trip, or before it is written, is not charged,
-// and those who stay are served.
+// Who leaves before his trip is written is not charged, and those who stay are served.
 func TestWhoLeavesBeforeATripIsNotCharged(t *testing.T) {
 	for name, options := range map[string]*client.Options{
-		"while gathering": {},
-		// A single connection: trips have begun, and wait for it.
-		"before it is written": {PoolSize: 1, PipelinePoolSize: 1, PoolTimeout: 10 * time.Second},
+		"connections are still to be made": {},
+		"trips wait for the only connection": {PoolSize: 1, PipelinePoolSize: 1, PoolTimeout: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, _, m, _ := start(t, options, proxy.WithTimeout(10*time.Second))

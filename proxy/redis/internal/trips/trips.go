@@ -1,6 +1,6 @@
 // Package trips lets callers share round trips to a server: while as many as are
-// allowed are under way, those who come gather, and the next trip takes them all
-// along. Nobody waits for company.
+// meant to be are under way, those who come gather, and the next trip takes them all
+// along. Nobody waits for company, and for others only a moment.
 package trips
 
 import (
@@ -20,6 +20,11 @@ const (
 	ToOneServer = 8
 	NotShared   = math.MaxInt
 )
+
+// longestWait is how long those who gather wait for a trip to end before theirs begins
+// all the same. Trips may be stuck on connections that are dead while new ones would
+// serve, and a client may not notice for seconds.
+const longestWait = 20 * time.Millisecond
 
 // Sharing is the trips of one client, for callers of type P.
 type Sharing[P any] struct {
@@ -43,6 +48,7 @@ type Trip[P any] struct {
 	origin    context.Context // the first caller's, for its values
 	latest    time.Time       // the latest deadline
 	unbounded bool            // somebody has none
+	timer     *time.Timer     // when it begins in any case
 }
 
 // Wait waits until the trip is over; false if the context has ended before.
@@ -59,7 +65,9 @@ func (s *Sharing[P]) Enter(ctx context.Context, me P) *Trip[P] {
 		return nil
 	}
 	if s.next == nil {
-		s.next = &Trip[P]{over: limited.NewSignal(ctx), origin: context.WithoutCancel(ctx)}
+		t := &Trip[P]{over: limited.NewSignal(ctx), origin: context.WithoutCancel(ctx)}
+		t.timer = time.AfterFunc(longestWait, func() { s.begin(t) })
+		s.next = t
 	}
 	s.next.add(ctx, me)
 	return s.next
@@ -80,14 +88,27 @@ func (s *Sharing[P]) Alone(ctx context.Context, me P) *Trip[P] {
 // their own, since whose trip this was is on the way back to his caller.
 func (s *Sharing[P]) Land() {
 	s.mu.Lock()
-	t := s.next
-	s.next = nil
-	if t == nil {
-		s.flying--
+	defer s.mu.Unlock()
+	s.flying--
+	if t := s.next; t != nil && s.flying < s.most {
+		t.timer.Stop()
+		s.next = nil
+		s.flying++
+		go s.fly(t)
+	}
+}
+
+// begin begins a trip that has waited for long enough, unless it is under way.
+func (s *Sharing[P]) begin(t *Trip[P]) {
+	s.mu.Lock()
+	gathers := s.next == t
+	if gathers {
+		s.next = nil
+		s.flying++
 	}
 	s.mu.Unlock()
-	if t != nil {
-		go s.fly(t)
+	if gathers {
+		s.fly(t)
 	}
 }
 
