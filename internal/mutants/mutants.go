@@ -70,6 +70,7 @@ var mutants = []mutant{
 	{"script: a fraction believed", "proxy/redis/scripts/take.lua", "held{{.I}} % 1 ~= 0 or ", "", []string{"./proxy/redis", "-run", "C35Damaged|AgreeOnDamage"}},
 	{"script: what is written is not told", "proxy/redis/scripts/take.lua", "return {now, seen, 2}", "return {now, seen}", scripts},
 	{"a script's refusal believed", "proxy/redis/redis.go", "wrote != (after.Change != bucket.Keep) || ", "wrote && after.Change == bucket.Keep || ", []string{"./proxy/redis", "-run", "C35Damaged|AgreeOnDamage|AtTheEdges"}},
+	{"general script: trailing bytes unseen", "proxy/redis/scripts/apply.lua", "cmsgpack.unpack_limit(bytes, at + 2 * count, 1) ~= -1 or ", "", []string{"./proxy/redis", "-run", "C35Damaged|AgreeOnDamage"}},
 	{"general script: add passes capacity", "proxy/redis/scripts/apply.lua", "n >= b.capacity - was and b.capacity or was + n", "was + n", scripts},
 	{"general script: up to goes into debt", "proxy/redis/scripts/apply.lua", "take = math.max(math.min(n, available), 0)", "take = n", scripts},
 	{"general script: full bucket kept", "proxy/redis/scripts/apply.lua", "\tredis.call('DEL', KEYS[1])\n", "", deletes},

@@ -51,7 +51,7 @@ func onTimedGoRedis(t testing.TB, rdb *goclient.Client, options ...redis.Option)
 		return goredis.New(c.(*goclient.Client), options...)
 	}
 	o := *rdb.Options()
-	o.ContextTimeoutEnabled = true
+	o.ContextTimeoutEnabled, o.PushNotificationProcessor = true, nil // which clients do not share
 	c := goclient.NewClient(&o)
 	timed.Store(rdb, c)
 	t.Cleanup(func() {

@@ -171,6 +171,9 @@ func TestNumbersInOtherForms(t *testing.T) {
 			{"tokens as a short float", last + "\xca\x40\x80\x00\x00\x07", 3, true},
 			{"remainder as a float", last + "\x04" + float(7), 3, true},
 			{"instant as a float", float(float64(now)) + "\x04\x07", 3, true},
+			{"an instant just after 1970, in three bytes", "\xcd\x00\x04\x04\x07", 9, true},
+			{"an instant just after 1970, in nine bytes", "\xcf" + strings.Repeat("\x00", 7) + "\x04\x04\x07", 9, true},
+			{"an instant before 1970", "\xcf" + strings.Repeat("\xff", 8) + "\x04\x07", 9, true},
 			{"none left, as a float", last + float(0) + "\x07", 0, false},
 			{"debt as its two's complement", last + "\xcf\xff\xff\xff\xff\xff\xff\xff\xfe\x07", -2, false},
 		} {
@@ -184,6 +187,22 @@ func TestNumbersInOtherForms(t *testing.T) {
 				}
 				if got := stored(t, rdb, prefix+tt.name).State.Levels[0].Tokens; got != tt.left {
 					t.Errorf("%d stored, want %d", got, tt.left)
+				}
+
+				// By the general script too, which keeps what comes before the state.
+				if err := rdb.Set(t.Context(), prefix+tt.name, value, time.Minute).Err(); err != nil {
+					t.Fatal(err)
+				}
+				b := m.Bucket(tt.name, limit)
+				before := tt.left
+				if tt.granted {
+					before++
+				}
+				if p, err := b.Force(t.Context(), 25); err != nil || p.RemainingTokens != before-25 {
+					t.Errorf("forced: %d left, %v, want %d", p.RemainingTokens, err, before-25)
+				}
+				if n, err := b.Available(t.Context()); err != nil || n != before-25 {
+					t.Errorf("after that: %d available, %v, want %d", n, err, before-25)
 				}
 			})
 		}

@@ -96,7 +96,7 @@ func TestKeysShareTrips(t *testing.T) {
 // Who leaves before his trip is written is not charged, and those who stay are served.
 func TestWhoLeavesBeforeATripIsNotCharged(t *testing.T) {
 	for name, options := range map[string]*client.Options{
-		"connections are still to be made": {},
+		"connections are still to be made":   {},
 		"trips wait for the only connection": {PoolSize: 1, PipelinePoolSize: 1, PoolTimeout: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

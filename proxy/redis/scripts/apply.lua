@@ -55,12 +55,11 @@ for i = 1, count do
 end
 
 -- The state. What comes before it is kept byte for byte: a double might round the
--- version.
-local rest = cmsgpack.pack(unpack(v, at))
-local kept = string.sub(bytes, 1, #bytes - #rest)
+-- version. Nothing may follow it.
+local kept = string.sub(bytes, 1, (cmsgpack.unpack_limit(bytes, at - 1, 1)))
 local last = v[at]
 if not seen then last = now end
-if kept .. rest ~= bytes or #v ~= at + 2 * count or last % 1 ~= 0 or last >= 2^53 - 2^51 or last <= 2^51 - 2^53 then return {now, seen, 1} end
+if cmsgpack.unpack_limit(bytes, at + 2 * count, 1) ~= -1 or last % 1 ~= 0 or last >= 2^53 - 2^51 or last <= 2^51 - 2^53 then return {now, seen, 1} end
 local corrected = false
 {{- if .ClientClock}}
 corrected = last > now + lead
@@ -174,6 +173,5 @@ end
 if longest > 0 and elapsed < 0 then longest = longest - elapsed end
 local ends = {{template "from" .}} + longest + keep + retention + 999
 if ends >= exact then return {now, seen, 1} end
-redis.call('SET', KEYS[1], kept .. cmsgpack.pack(unpack(state)), '{{template "expire" .}}',
-	string.format('%.0f', (ends - ends % 1000) / 1000))
+redis.call('SET', KEYS[1], kept .. cmsgpack.pack(unpack(state)), '{{template "expire" .}}', (ends - ends % 1000) / 1000)
 return {now, seen, 2}
