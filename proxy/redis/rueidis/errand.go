@@ -7,9 +7,10 @@ import (
 )
 
 // errand is the context that rueidis gets for one trip: the trip's, but without an
-// end, for others wait for the dial and the reply that it would break off. It learns from what rueidis asks how far the trip has come: Err before
-// commands are put on a connection, and Deadline or Done as they are. Dialling
-// may ask in that order too; then the trip counts as sent before it is.
+// end, for others wait for the dial and the reply that it would break off. It
+// learns from what rueidis asks how far the trip has come: Err before commands are
+// put on a connection, and Deadline or Done as they are. Dialling may ask in that
+// order too; then the trip counts as sent before it is.
 type errand struct {
 	context.Context
 	state atomic.Int32
@@ -44,8 +45,13 @@ func (e *errand) Done() <-chan struct{} {
 }
 
 // giveUp keeps back what is not sent yet; true means that nothing is and nothing
-// will be.
-func (e *errand) giveUp() bool { return e.state.CompareAndSwap(waiting, givenUp) }
+// will be of whom [errand.again] does not take along.
+func (e *errand) giveUp() bool {
+	return e.state.CompareAndSwap(waiting, givenUp) || e.state.Load() == givenUp
+}
+
+// again begins anew what was given up; false if it was not.
+func (e *errand) again() bool { return e.state.CompareAndSwap(givenUp, waiting) }
 
 // wasSent tells whether commands may have been put on a connection.
 func (e *errand) wasSent() bool { return e.state.Load() == sent }

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -61,10 +62,11 @@ func New(c Client, opts ...Option) *redis.Backend {
 	return redis.New(newAdapter(c), opts...)
 }
 
-// adapter runs scripts as plain commands, those that meet as one pipeline. Whatever its retry settings, rueidis
-// sends a command again after a failure only if it is marked as retryable, as
-// reading ones are and these never; so does DoMulti, in a cluster too. What a
-// server redirects (MOVED, ASK) it has refused, so that it did nothing.
+// adapter runs scripts as plain commands, those that meet as one pipeline. Whatever
+// its retry settings, rueidis sends a command again after a failure only if it is
+// marked as retryable, as reading ones are and these never; so does DoMulti, in a
+// cluster too. What a server redirects (MOVED, ASK) it has refused, so that it did
+// nothing.
 type adapter struct {
 	client Client
 	trips  *trips.Sharing[*passenger]
@@ -121,46 +123,51 @@ func (a *adapter) Run(ctx context.Context, calls []redis.Call, source bool) {
 	}
 }
 
-// leave gives up calls; true if they surely were not sent and never will be. Once
-// others are under way on the same errand nobody can be kept back any more.
+// leave gives up calls; true if they surely were not sent and never will be. Those
+// who share the errand are kept back with them and go again.
 func (a *adapter) leave(me *passenger) bool {
-	if me.left.CompareAndSwap(waiting, givenUp) {
+	if me.left.Swap(givenUp) == waiting {
 		return true
 	}
-	return me.errand == &me.own && me.own.giveUp() && a.asks.Load()
+	trusted := a.asks.Load()
+	return (trusted || me.errand == &me.own) && me.errand.giveUp() && trusted
 }
 
-// send makes a trip for those who are still there.
+// send makes a trip for those who are still there. It is made again as long as
+// one of them, leaving, keeps it back before it is sent.
 func (a *adapter) send(ctx context.Context, aboard []*passenger) {
-	if len(aboard) == 1 {
-		a.sendOne(ctx, aboard[0])
-		return
+	e := &aboard[0].own
+	if len(aboard) > 1 {
+		e = &errand{}
 	}
-	e := &errand{Context: ctx}
-	var cmds []client.Completed
+	e.Context = ctx
 	for _, one := range aboard {
 		one.errand = e
-		if one.left.CompareAndSwap(waiting, sent) {
-			cmds = append(cmds, one.cmds...)
+		one.left.CompareAndSwap(waiting, sent)
+	}
+	for again := true; again; {
+		aboard = slices.DeleteFunc(aboard, func(one *passenger) bool { return one.left.Load() == givenUp })
+		if len(aboard) == 0 {
+			return
 		}
+		a.do(e, aboard)
+		again = a.asks.Load() && e.again()
+	}
+}
+
+func (a *adapter) do(e *errand, aboard []*passenger) {
+	if one := aboard[0]; len(aboard) == 1 && len(one.cmds) == 1 {
+		one.result[0] = a.client.Do(e, one.cmds[0])
+		one.results = one.result[:]
+		return
+	}
+	var cmds []client.Completed
+	for _, one := range aboard {
+		cmds = append(cmds, one.cmds...)
 	}
 	results := a.client.DoMulti(e, cmds...)
 	for _, one := range aboard {
-		if one.left.Load() == sent {
-			one.results, results = results[:len(one.cmds)], results[len(one.cmds):]
-		}
-	}
-}
-
-func (a *adapter) sendOne(ctx context.Context, one *passenger) {
-	one.own.Context, one.errand = ctx, &one.own
-	switch {
-	case !one.left.CompareAndSwap(waiting, sent):
-	case len(one.cmds) == 1:
-		one.result[0] = a.client.Do(&one.own, one.cmds[0])
-		one.results = one.result[:]
-	default:
-		one.results = a.client.DoMulti(&one.own, one.cmds...)
+		one.results, results = results[:len(one.cmds)], results[len(one.cmds):]
 	}
 }
 
