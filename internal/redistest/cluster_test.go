@@ -39,7 +39,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestSentinel(t *testing.T) {
-	s := redistest.StartSentinel(t, 1000)
+	s := redistest.StartSentinel(t, 5000) // which no stall of a busy machine lasts
 	if n := len(s.Addrs()); n != 3 {
 		t.Errorf("%d sentinels", n)
 	}
