@@ -32,7 +32,7 @@ var colours = map[role]color.Color{
 
 // draw writes the charts beside the page.
 func (r *results) charts(page string) error {
-	dir := filepath.Join(filepath.Dir(page), "img")
+	dir := filepath.Join(filepath.Dir(page), "img", "benchmarks")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

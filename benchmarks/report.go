@@ -52,14 +52,14 @@ func chapters() []chapter {
 			localSuite, "One bucket without keys. What refuses has been drained before. A latency includes reading the clock twice.",
 			[]string{clockAndSwap, clockAndLoad},
 			perSecond,
-			[]chart{{"benchmarks-local", "Local bucket, 1 goroutine: ns a decision", localSuite, granted(1), nanos, "%.0f"}},
+			[]chart{{"local", "Local bucket, 1 goroutine: ns a decision", localSuite, granted(1), nanos, "%.0f"}},
 		},
 		{
 			memorySuite, "Each contender has the heap to itself and holds all keys before it is measured. Bytes of heap come on top of the key's\n" +
 				"own. A latency, of one call in 64, includes reading the clock twice.",
 			[]string{bareMap, memorySluice},
 			perSecond,
-			[]chart{{"benchmarks-memory", "1,000,000 keys in memory, Zipf, 16 goroutines: million decisions a second", memorySuite, millionKeys("Zipf", granted(16)), millions, "%.1f"}},
+			[]chart{{"memory", "1,000,000 keys in memory, Zipf, 16 goroutines: million decisions a second", memorySuite, millionKeys("Zipf", granted(16)), millions, "%.1f"}},
 		},
 		{
 			redisSuite, "The works that have an aim. Every key has been used before. The server's time is that of its main thread, network included;\n" +
@@ -72,22 +72,22 @@ func chapters() []chapter {
 			timeSuite, "By the server's own `INFO commandstats`: 20,000 calls a round in pipelines of a hundred over ten keys, all by EVALSHA.",
 			[]string{redisRate},
 			serverTime,
-			[]chart{{"benchmarks-server-time", "Time of the server for a granted decision: µs", timeSuite, kinds[0] + ", granted", serverTime, "%.1f"}},
+			[]chart{{"server-time", "Time of the server for a granted decision: µs", timeSuite, kinds[0] + ", granted", serverTime, "%.1f"}},
 		},
 		{
 			bytesSuite, "By `used_memory` over 100,000 keys: everything that the server needs for a key. Under redis_rate and Sluice names have 18 bytes; the\n" +
 				"others have prefixes of their own. Those of 16 different lengths have 18 to 33.",
 			[]string{redisRate},
 			serverBytes,
-			[]chart{{"benchmarks-server-memory", "Memory of the server a key: bytes", bytesSuite, kinds[0], serverBytes, "%.0f"}},
+			[]chart{{"server-memory", "Memory of the server a key: bytes", bytesSuite, kinds[0], serverBytes, "%.0f"}},
 		},
 		{
 			wideSuite, "Shorter measurements of all contenders.",
 			[]string{redisRate},
 			perSecond,
 			[]chart{
-				{"benchmarks-redis-keys", "Redis, 100,000 keys, 256 goroutines: thousand decisions a second", wideSuite, onRedis(manyKeys, granted(crowd), 0), thousands, "%.0f"},
-				{"benchmarks-redis-hot", "Redis, one hot key, 256 goroutines: thousand decisions a second", wideSuite, onRedis(hotKey, granted(crowd), 0), thousands, "%.0f"},
+				{"redis-keys", "Redis, 100,000 keys, 256 goroutines: thousand decisions a second", wideSuite, onRedis(manyKeys, granted(crowd), 0), thousands, "%.0f"},
+				{"redis-hot", "Redis, one hot key, 256 goroutines: thousand decisions a second", wideSuite, onRedis(hotKey, granted(crowd), 0), thousands, "%.0f"},
 			},
 		},
 	}
@@ -106,7 +106,7 @@ func (r *results) tables() string {
 		}
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", c.suite, c.text)
 		for _, chart := range c.charts {
-			fmt.Fprintf(&b, "![%s](img/%s.svg)\n\n", chart.title, chart.file)
+			fmt.Fprintf(&b, "![%s](img/benchmarks/%s.svg)\n\n", chart.title, chart.file)
 		}
 		for _, work := range works {
 			fmt.Fprintf(&b, "### %s\n\n%s\n", capitalized(work), r.table(c, work))

@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, chapter := range chapters() {
 		for _, chart := range chapter.charts {
-			drawing, err := os.ReadFile(filepath.Join(filepath.Dir(file), "img", chart.file+".svg"))
+			drawing, err := os.ReadFile(filepath.Join(filepath.Dir(file), "img", "benchmarks", chart.file+".svg"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func main() {
 	flag.IntVar(&s.keys, "keys", 1_000_000, "how many keys the steady traffic has; as many come once in each burst")
 	flag.DurationVar(&s.length, "length", 5*time.Minute, "how long it takes")
 	flag.IntVar(&s.bursts, "bursts", 5, "how many bursts there are")
-	picture := flag.String("picture", "docs/img/soak.svg", "where to draw the chart")
+	picture := flag.String("picture", "docs/img/benchmarks/soak.svg", "where to draw the chart")
 	flag.Parse()
 	if err := s.run(*picture); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
