@@ -126,5 +126,6 @@ func (v Via[E]) Replace(ctx context.Context, c Configuration, strategy Inheritan
 	return err
 }
 
-// Executor is what carries the bucket out.
-func (v Via[E]) Executor() E { return v.executor }
+// ExecutorOf is what carries a bucket out, for those who make buckets of their own
+// kind of it.
+func ExecutorOf[E Executor](v Via[E]) E { return v.executor }

@@ -38,8 +38,10 @@ type (
 	// only asks whether they were there: without the cost of a whole answer. It
 	// never blocks. The manager uses it where nobody observes or listens, and where
 	// the backend is also NonBlocking. A wrapper that has a say in takes does not
-	// forward it.
+	// forward it, and one that has it by embedding a backend is not asked, for
+	// TakesFor tells whether it is this very one whose takes these are.
 	Taker interface {
+		TakesFor(b Backend) bool
 		TryConsume(key string, c bucket.Configuration, n int64, storedRules bool, r expiration.Rule) (bool, error)
 	}
 )

@@ -18,7 +18,7 @@ var _ bucket.Bucket = Bucket{}
 // TryConsume takes n tokens, all or none, and tells whether it did. Where only
 // that is asked for, a backend may have a shorter way.
 func (b Bucket) TryConsume(ctx context.Context, n int64) (bool, error) {
-	r := b.Executor()
+	r := bucket.ExecutorOf(b.Via)
 	if n < 1 || r.check(ctx) != nil || !r.plain() {
 		return b.Via.TryConsume(ctx, n)
 	}

@@ -20,10 +20,10 @@ import (
 // both.
 //
 // Only what asks for tokens or looks at them goes to other, the latter not of a
-// bucket with a supplier. What changes a bucket
-// otherwise goes to b alone, and reservations made with other are neither given
-// back nor settled: no store gives back what it never took. A call of a bucket with
-// a supplier whose outcome is unknown keeps its error.
+// bucket with a supplier. What changes a bucket otherwise goes to b alone, and
+// reservations made with other are neither given back nor settled: no store gives
+// back what it never took. A call of a bucket with a supplier whose outcome is
+// unknown keeps its error.
 //
 // If other fails as well, the caller gets the error of b, if b was asked. Closing
 // closes both.

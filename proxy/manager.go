@@ -155,8 +155,8 @@ func NewManager(b Backend, opts ...Option) (*Manager, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	if m.nonBlocking && m.observer == nil {
-		m.taker, _ = b.(Taker)
+	if t, ok := b.(Taker); ok && t.TakesFor(b) && m.nonBlocking && m.observer == nil {
+		m.taker = t
 	}
 	return m, nil
 }
@@ -240,8 +240,7 @@ func (m *Manager) plain(key string) remote {
 
 // Close closes the backend, and with it every other manager of that backend;
 // operations then report [ErrClosed]. Who waits already has his tokens, and waits
-// on. It may be called twice. A Redis client
-// stays open: it is the caller's.
+// on. It may be called twice. A Redis client stays open: it is the caller's.
 func (m *Manager) Close() error {
 	if m.closed.Swap(true) {
 		return nil

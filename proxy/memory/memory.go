@@ -120,6 +120,9 @@ func (b *Backend) Do(_ context.Context, ds []proxy.Decision) {
 	}
 }
 
+// TakesFor tells whether other is this backend; see [proxy.Taker].
+func (b *Backend) TakesFor(other proxy.Backend) bool { return other == proxy.Backend(b) }
+
 // TryConsume decides by the shortest way; see [proxy.Taker].
 func (b *Backend) TryConsume(key string, config bucket.Configuration, n int64, storedRules bool, rule expiration.Rule) (bool, error) {
 	hash := maphash.String(b.seed, key)
