@@ -85,7 +85,7 @@ func (b *Backend) evict(hash uint64) {
 func (s *shard) choose(v *victim, looks int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	looks = min(looks, s.count())
+	looks = min(looks, s.count)
 	for range looks {
 		p := s.look()
 		if r := s.at(p); v.shard == nil || r.until < v.until {
@@ -100,7 +100,7 @@ func (s *shard) choose(v *victim, looks int) int {
 func (s *shard) evict(v *victim) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if int(v.place) >= s.count() {
+	if int(v.place) >= len(s.records) || s.marks[v.place] == 0 {
 		return false
 	}
 	if r := s.at(v.place); r.hash != v.hash || r.until != v.until {

@@ -25,49 +25,49 @@ type levels struct {
 
 // name gives a new record its key. It keeps a copy: the key may be part of
 // something large, or of a buffer that is used again.
-func (rs *records) name(p place, hash uint32, key string) {
-	r := rs.at(p)
+func (t *table) name(p place, hash uint32, key string) {
+	r := t.at(p)
 	n := copy(r.head[:], key)
 	r.hash, r.length = hash, uint8(n)
 	if n < len(key) {
-		rs.setTail(p, string([]byte(key[n:])))
+		t.setTail(p, string([]byte(key[n:])))
 	}
 }
 
 // named tells whether a record has the key.
-func (rs *records) named(p place, key string) bool {
-	r := rs.at(p)
+func (t *table) named(p place, hash uint32, key string) bool {
+	r := t.at(p)
 	n := int(r.length)
 	switch {
-	case len(key) < n || string(r.head[:n]) != key[:n]:
+	case r.hash != hash || len(key) < n || string(r.head[:n]) != key[:n]:
 		return false
 	case n < headSize:
 		return len(key) == n
 	}
-	return key[n:] == rs.tail(p)
+	return key[n:] == beside(t.tails, p)
 }
 
 // load fills in a record as the arithmetic takes it.
-func (rs *records) load(p place, e *bucket.Entry) {
-	r := rs.at(p)
+func (t *table) load(p place, e *bucket.Entry) {
+	r := t.at(p)
 	e.Config, e.State.Last, e.State.Levels[0] = r.config, r.last, r.level
 	if r.config.Len() == 1 {
 		return
 	}
 	i := 1
-	for l := rs.further(p); l != nil; l = l.next {
+	for l := beside(t.further, p); l != nil; l = l.next {
 		e.State.Levels[i] = l.Level
 		i++
 	}
 }
 
 // store is the reverse.
-func (rs *records) store(p place, e *bucket.Entry, until int64) {
-	r := rs.at(p)
+func (t *table) store(p place, e *bucket.Entry, until int64) {
+	r := t.at(p)
 	n, before := e.Config.Len(), r.config.Len()
 	r.config, r.last, r.level, r.until = e.Config, e.State.Last, e.State.Levels[0], until
 	if n > 1 || before > 1 {
-		rs.setFurther(p, rs.further(p).store(e.State.Levels[1:n]))
+		t.setFurther(p, beside(t.further, p).store(e.State.Levels[1:n]))
 	}
 }
 
@@ -81,4 +81,47 @@ func (l *levels) store(all []bucket.Level) *levels {
 	}
 	l.Level, l.next = all[0], l.next.store(all[1:])
 	return l
+}
+
+// copy takes over a record, from this table or another one.
+func (t *table) copy(to place, other *table, from place) {
+	*t.at(to) = *other.at(from)
+	t.setTail(to, beside(other.tails, from))
+	t.setFurther(to, beside(other.further, from))
+}
+
+// clear empties a record.
+func (t *table) clear(p place) {
+	*t.at(p) = record{}
+	t.setTail(p, "")
+	t.setFurther(p, nil)
+}
+
+func (t *table) setTail(p place, tail string) {
+	t.tails = put(t.tails, p, tail, len(t.records))
+}
+
+func (t *table) setFurther(p place, l *levels) {
+	t.further = put(t.further, p, l, len(t.records))
+}
+
+// beside is what a record has beside it; zero if there is nothing.
+func beside[T any](all []T, p place) (v T) {
+	if all != nil {
+		v = all[p]
+	}
+	return v
+}
+
+// put puts a value beside a record, where the zero one needs no room.
+func put[T comparable](all []T, p place, v T, room int) []T {
+	var zero T
+	if all == nil && v == zero {
+		return nil
+	}
+	if all == nil {
+		all = make([]T, room)
+	}
+	all[p] = v
+	return all
 }

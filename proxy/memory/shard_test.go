@@ -30,7 +30,7 @@ func TestEqualHashes(t *testing.T) {
 			}
 		}
 	}
-	if s.count() > 0 || s.index != nil || len(s.chunks) > 0 {
+	if s.count > 0 || s.records != nil || s.marks != nil || s.tails != nil {
 		t.Error("an empty shard holds memory")
 	}
 }

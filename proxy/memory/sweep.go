@@ -40,7 +40,7 @@ func (b *Backend) sweepNext(now int64) {
 // sweep forgets those of the next few records that have expired, and returns how
 // many they were.
 func (s *shard) sweep(now int64, looks int) (expired int) {
-	for range min(looks, s.count()) {
+	for range min(looks, s.count) {
 		p := s.look()
 		if now < s.at(p).until {
 			s.hand++
