@@ -64,8 +64,10 @@ type victim struct {
 func (b *Backend) evict(hash uint64) {
 	var v victim
 	looks := evictLooks
-	for i := uint64(0); i < shardCount && looks > 0; i++ {
-		looks -= b.shards[(hash+i)%shardCount].choose(&v, looks)
+	for i := range uint64(len(b.shards)) {
+		if looks -= b.shard(hash+i).choose(&v, looks); looks == 0 {
+			break
+		}
 	}
 	if v.shard == nil {
 		return

@@ -169,8 +169,7 @@ func TestForgetting(t *testing.T) {
 			var now clock
 			m := manager(t, memory.New(memory.WithClock(now.Now)), proxy.WithExpiration(c.rule))
 			b := m.Bucket("key", c.config)
-			if _, err := b.ConsumeUpTo(t.Context(), 10); err != nil {
-				t.Fatal(err)
+			for take(t, b, 1) > 0 { // the first makes it, the others go the short way
 			}
 			stored := func() bool {
 				t.Helper()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-go/sluice/bandwidth"
 	"github.com/sluice-go/sluice/bucket"
+	"github.com/sluice-go/sluice/expiration"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/memory"
 	"github.com/sluice-go/sluice/proxy/proxytest"
@@ -119,5 +120,29 @@ func TestDefaultClock(t *testing.T) {
 			t.Fatalf("a wait of %v, %v", p.Wait, err)
 		}
 		time.Sleep(p.Wait)
+	}
+}
+
+// A zero value has an error for everything.
+func TestZeroBackend(t *testing.T) {
+	var b memory.Backend
+	c := greedy(1, 1, time.Second)
+	wantArgument := func(err error) {
+		t.Helper()
+		var argument *bucket.ArgumentError
+		if !errors.As(err, &argument) || argument.Field != "memory backend" {
+			t.Errorf("got %v, want that it is a zero value", err)
+		}
+	}
+	_, err := proxy.NewManager(&b)
+	wantArgument(err)
+	d := []proxy.Decision{{Charges: make([]proxy.Charge, 1), Results: make([]bucket.Result, 1)}}
+	d[0].Charges[0] = proxy.Charge{Key: "k", Request: bucket.Request{Config: c, Op: bucket.Operation{Kind: bucket.OpConsume, Tokens: 1}}}
+	b.Do(t.Context(), d)
+	wantArgument(d[0].Err)
+	_, err = b.TryConsume("k", c, 1, false, expiration.Rule{})
+	wantArgument(err)
+	if err := b.Close(); err != nil || b.Len() != 0 {
+		t.Errorf("Close: %v, holds %d", err, b.Len())
 	}
 }

@@ -2,9 +2,22 @@ package memory
 
 import "sync"
 
-// shardCount spreads the keys, so that they seldom wait for each other. All work
-// under the lock of one shard is short.
-const shardCount = 2048
+// mostShards spread the keys, so that they seldom wait for each other and all work
+// under the lock of one is short.
+const mostShards = 2048
+
+// shardsFor is how many shards there are for at most so many keys (0: no bound), a
+// power of two. When all keys are there an eviction finds enough to choose from in one
+// or two.
+func shardsFor(keys int64) int {
+	n := mostShards
+	for keys > 0 && n > 1 && int64(n)*evictLooks > keys {
+		n /= 2
+	}
+	return n
+}
+
+func (b *Backend) shard(hash uint64) *shard { return &b.shards[hash&uint64(len(b.shards)-1)] }
 
 // shard is a part of the keys. Calls seldom need more than its first cache line.
 type shard struct {

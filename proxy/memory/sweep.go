@@ -7,9 +7,9 @@ package memory
 // a call is bounded, and whatever the traffic, what has expired is soon gone.
 const (
 	sweepOnInsert = 4
-	sweepEvery    = 32
-	sampleSize    = 4
-	sweepRounds   = 16
+	sweepEvery    = 64
+	sampleSize    = 8
+	sweepRounds   = 8
 )
 
 // release unlocks a shard at the end of a call, and sweeps in another one if it
@@ -25,7 +25,7 @@ func (b *Backend) release(s *shard, now int64) {
 
 // sweepNext sweeps in the next shard.
 func (b *Backend) sweepNext(now int64) {
-	s := &b.shards[b.swept.Add(1)%shardCount]
+	s := b.shard(uint64(b.swept.Add(1)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range sweepRounds {

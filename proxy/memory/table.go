@@ -77,6 +77,16 @@ func (t *table) find(hash uint32, key string) (place, bool) {
 	}
 }
 
+// likely is the first place where the record of a hash may be.
+func (t *table) likely(hash uint32) (place, bool) {
+	if len(t.records) == 0 {
+		return 0, false
+	}
+	p := t.home(hash)
+	found := zeros(binary.LittleEndian.Uint64(t.marks[p:]) ^ uint64(mark(hash))*ones)
+	return t.after(p, place(bits.TrailingZeros64(found)/8)), found != 0
+}
+
 func (t *table) at(p place) *record { return &t.records[p] }
 
 // insert adds a key that is not there.
@@ -121,14 +131,17 @@ func (t *table) remove(hole place) {
 	t.fit(t.count)
 }
 
-// fit gives the table room for n records and gives back what is much more: between a
-// half and seven eighths of the slots are in use.
+// fit gives the table room for n records and gives back what is much more: between
+// three fifths and seven eighths of the slots are in use, and after a change so many
+// that the next one is far off.
 func (t *table) fit(n int) {
 	switch slots := len(t.records); {
 	case n == 0:
 		*t = table{}
-	case 8*n > 7*slots, 2*n < slots && slots > smallest:
+	case 8*n > 7*slots:
 		t.resize(max(n+n/6+1, smallest))
+	case 5*n < 3*slots && slots > smallest:
+		t.resize(max(n+n/4, smallest))
 	}
 }
 
