@@ -22,7 +22,8 @@ help: ## List the targets
 .PHONY: test
 test: ## Test every module that needs no Docker, against a real Redis, with the race detector
 	@$(with_redis) $(call each,$(without_docker),go test -race -shuffle=on -timeout=10m ./...)
-	@echo "-- a million keys, without the race detector"; go test -run='^TestForgetting$$' ./proxy/memory
+	@echo "-- a million keys, without the race detector"; \
+		go test -run='^Test(Millions|Forgetting|KeysComeAndGo|DenialsOfMadeUpKeysAreBounded)$$' ./proxy ./proxy/memory
 
 .PHONY: integration
 integration: ## Test against Redis and Valkey in containers (needs a Docker engine)
