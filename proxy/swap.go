@@ -47,7 +47,7 @@ type Stored struct {
 // CompareAndSwap is the backend that works out decisions in this process and
 // keeps them in a store: one trip for what changes nothing, two for what does,
 // one more for each time that somebody else was faster. Retries back off with
-// jitter and end only with the context, as ErrContended.
+// jitter, up to a number of pauses, and end only with the context, as ErrContended.
 // A nil store or codec is reported by NewManager.
 func CompareAndSwap(s Store, c Codec) Backend { return &swapper{s, c} }
 
@@ -226,17 +226,22 @@ func Replay(c Codec, ds []Decision, stored Stored) After {
 // now has just been read. After a pause that is old news, and the swap mostly
 // serves to read again; with pauses alone whoever has just won, and so reads
 // afresh, wins again and again.
+//
+// Pauses grow, so that many who compete make way for each other; but whoever has
+// made way so often makes way no more, or newcomers, whose pauses are short, would
+// win until his deadline.
 const (
 	firstPause   = 200 * time.Microsecond
 	longestPause = 20 * time.Millisecond
+	mostPauses   = 10
 )
 
 func backOff(ctx context.Context, attempt int) error {
-	if attempt%2 == 0 {
+	pauses := attempt / 2
+	if attempt%2 == 0 || pauses >= mostPauses {
 		return ctx.Err()
 	}
-	longest := min(firstPause<<min(attempt/2, 10), longestPause)
-	timer := time.NewTimer(rand.N(longest))
+	timer := time.NewTimer(rand.N(min(firstPause<<pauses, longestPause)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

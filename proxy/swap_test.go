@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluice-go/sluice/bucket"
@@ -224,6 +225,23 @@ func TestContentionEndsWithTheDeadline(t *testing.T) {
 	if !errors.Is(err, proxy.ErrContended) || !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &fault) || fault.Key != "k" {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Whoever has lost many swaps stops making way for newcomers: two hundred losses do not
+// take him past his deadline.
+func TestNobodyMakesWayForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		const losses = 200
+		s.between = func() { // somebody else is faster
+			if s.swaps < losses {
+				s.bytes["k"] = append([]byte(codec.Prefix(hourly)), byte(s.swaps%100), 1, 0)
+			}
+		}
+		if ok, err := onShelf(t, s).Bucket("k", hourly).TryConsume(t.Context(), 1); !ok || err != nil {
+			t.Errorf("got %v, %v after %d swaps", ok, err, s.swaps)
+		}
+	})
 }
 
 func TestWhoseBytes(t *testing.T) {

@@ -89,6 +89,7 @@ var mutants = []mutant{
 	{"script: a run takes too many", "proxy/redis/scripts/take.lua", "if taken > number then taken = number end", "", runs},
 	{"script: a run asks one bandwidth only", "proxy/redis/scripts/take.lua", "\tif t{{.I}} < there then there = t{{.I}} end\n", "", runs},
 	{"a run lives by its first rule", "proxy/redis/calls.go", "rule.Keep = max(rule.Keep, other.Keep)", "", []string{"./proxy/redis", "-run", "LongestRule"}},
+	{"compare-and-swap: losers make way for ever", "proxy/swap.go", " || pauses >= mostPauses", "", []string{"./proxy", "-run", "MakesWay"}},
 	{"a batch sees one state", "proxy/swap.go", "\t\t\tentry = next\n", "", []string{"./proxy", "-run", "Coalescing|Callers"}},
 	{"pipelines: who left before the write is charged", "proxy/redis/goredis/gate.go", "return []byte(noScript), nil", "return []byte(a.text), nil", []string{"./proxy/redis/goredis", "-run", "WhoLeaves"}},
 	{"pipelines: stuck trips hold up the others", "proxy/redis/internal/trips/trips.go", "longestWait = 20 * time.Millisecond", "longestWait = time.Hour", []string{"./proxy/redis/goredis", "-run", "Frozen"}},
