@@ -16,11 +16,10 @@ type limit struct {
 }
 
 // The limits of the measurements. Nothing that matters comes back while one lasts, so it is known how many
-// takes must be granted.
+// takes must be granted: of the first two all.
 var (
 	ample   = limit{1 << 40, 1_000_000, time.Second} // grants whatever is asked, however fast
-	lasting = limit{1 << 19, 1, time.Hour}           // ends within a fast measurement
-	roomy   = limit{1 << 21, 1, time.Hour}           // the greatest that every contender can hold
+	lasting = limit{1 << 24, 1, time.Minute}         // the same for those who count more narrowly
 	spent   = limit{1, 1, 1000 * time.Hour}          // refuses everything after the first take
 	small   = limit{1000, 1, 1000 * time.Hour}       // counted against what each contender admits
 	usual   = limit{100, 100, time.Hour}             // what people declare, lasting enough for keys to be counted

@@ -5,7 +5,8 @@
 //	go run ./benchmarks -only 'Local' -rounds 3      # a part, to standard output
 //
 // Contenders take turns in each round. What counts is ratios within a round and their medians: absolute figures are
-// those of one machine in one hour. What a contender grants is counted against what is right.
+// those of one machine in one hour. What a contender grants is counted against what is right: the command fails if a
+// token was granted or refused wrongly, since such a row compares different work.
 package main
 
 import (
@@ -46,12 +47,15 @@ func run(rounds int, length time.Duration, only, out string) error {
 	}
 	if only != "" {
 		fmt.Println(r.tables())
-		return nil
+		return r.wrongOutcomes()
 	}
 	if err := r.charts(out); err != nil {
 		return err
 	}
-	return page.Write(out, page.Benchmarks, r.page(rounds, time.Since(begun)))
+	if err := page.Write(out, page.Benchmarks, r.page(rounds, time.Since(begun))); err != nil {
+		return err
+	}
+	return r.wrongOutcomes()
 }
 
 // measure runs all suites.

@@ -31,6 +31,7 @@ const (
 	redisRate     = "redis_rate"
 	redisScript   = "script of the Redis documentation"
 	sluiceGoRedis = "Sluice, go-redis"
+	sluiceDefault = "Sluice, go-redis, default client"
 	sluiceRueidis = "Sluice, rueidis"
 	sluiceThree   = "Sluice, go-redis, three bandwidths"
 	swapMode      = ", compare-and-swap"
@@ -46,6 +47,7 @@ var redisContenders = []contender{
 	{name: "go-chi/httprate-redis", role: rival, open: openHTTPRateRedis(window)},
 	{name: "sethvargo/go-redisstore", role: rival, open: openRedisStore(window)},
 	{name: sluiceGoRedis, role: ours, open: onGoRedis(one)},
+	{name: sluiceDefault, role: ours, open: openOnDefaultClient},
 	{name: sluiceRueidis, role: ours, open: onRueidis(one)},
 	{name: sluiceThree, role: ours, open: onGoRedis(three)},
 	{name: sluiceGoRedis + ", without coalescing", role: ours, open: onGoRedis(one, sluiceredis.WithoutCoalescing())},
@@ -67,10 +69,18 @@ func dialRueidis(addr string) (ruclient.Client, error) {
 
 func onGoRedis(as shape, options ...sluiceredis.Option) func(string, limit) (taker, func(), error) {
 	return func(addr string, l limit) (taker, func(), error) {
-		c := dialGoRedis(addr)
-		take, err := onBackend(goredis.New(c, options...), as(l))
-		return take, func() { c.Close() }, err
+		return takeOnGoRedis(dialGoRedis(addr), as(l), options...)
 	}
+}
+
+// openOnDefaultClient has the client that people make who set no option.
+func openOnDefaultClient(addr string, l limit) (taker, func(), error) {
+	return takeOnGoRedis(goclient.NewClient(&goclient.Options{Addr: addr}), one(l))
+}
+
+func takeOnGoRedis(c *goclient.Client, as bucket.Configuration, options ...sluiceredis.Option) (taker, func(), error) {
+	take, err := onBackend(goredis.New(c, options...), as)
+	return take, func() { c.Close() }, err
 }
 
 func onRueidis(as shape, options ...sluiceredis.Option) func(string, limit) (taker, func(), error) {

@@ -63,7 +63,9 @@ func chapters() []chapter {
 		},
 		{
 			redisSuite, "The works that have an aim. Every key has been used before. The server's time is that of its main thread, network included;\n" +
-				"commands are those that it is sent, not those that scripts call.",
+				"commands are those that it is sent, not those that scripts call.\n\n" +
+				"All on go-redis, rivals too, have clients with `ContextTimeoutEnabled`, except the one whose row says \"default client\": where the\n" +
+				"client keeps deadlines itself, a lone call of Sluice stays on the caller's goroutine ([why](optimisations.md#deadlines-kept-by-the-client)).",
 			[]string{redisRate, sluiceGoRedis + swapMode},
 			perSecond,
 			nil,

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -65,6 +67,18 @@ func (r *results) total(of id, field func(sample) float64) float64 {
 		sum += field(s)
 	}
 	return sum
+}
+
+// wrongOutcomes names the rows in which a token was granted that should have been refused, or the other way round.
+func (r *results) wrongOutcomes() error {
+	var errs []error
+	for _, of := range r.order {
+		n := r.total(of, func(s sample) float64 { return math.Abs(s.wrong) })
+		if n > 0 { // not if it was not counted
+			errs = append(errs, fmt.Errorf("%s: %s: %s: %.0f wrong outcomes", of.suite, of.work, of.contender, n))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // works are those of a suite, in order.

@@ -50,6 +50,9 @@ func TestPage(t *testing.T) {
 	if err := measure(settings{1, 5 * time.Millisecond, regexp.MustCompile("^(Buckets|Server|Memory)|^Local.* (1|16) goroutines?:|^More.*: (one hot key|100,000 keys, uniform), granted, 256 goroutines:")}, r); err != nil {
 		t.Fatal(err)
 	}
+	if err := r.wrongOutcomes(); err != nil {
+		t.Error(err)
+	}
 	file := filepath.Join(t.TempDir(), "page.md")
 	if err := r.charts(file); err != nil {
 		t.Fatal(err)
@@ -78,6 +81,22 @@ func TestPage(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWrongOutcomes: a row that grants too much or too little fails the run, also where its rounds cancel out.
+func TestWrongOutcomes(t *testing.T) {
+	r := newResults()
+	for who, counts := range map[string][]float64{"right": {0, 0}, "wrong": {1, -1}, "not counted": {nothing.wrong}} {
+		for _, n := range counts {
+			s := nothing
+			s.wrong = n
+			r.add(id{redisSuite, hotKey, who}, rival, s)
+		}
+	}
+	want := redisSuite + ": " + hotKey + ": wrong: 2 wrong outcomes"
+	if err := r.wrongOutcomes(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -33,6 +33,7 @@ type stage struct {
 	*server
 	far   string              // the same server behind a longer round trip
 	names map[string][]string // of each contender's keys: all are on one server, and none shares buckets
+	hot   int                 // how many hot keys there have been: each turn has a fresh one
 }
 
 func newStage(own *owner) (*stage, error) {
@@ -42,7 +43,7 @@ func newStage(own *owner) (*stage, error) {
 	}
 	link := faults.NewLink(own, s.addr)
 	link.Delay(longer)
-	return &stage{s, link.Addr(), map[string][]string{}}, nil
+	return &stage{s, link.Addr(), map[string][]string{}, 0}, nil
 }
 
 // redisWork is a work on the stage.
@@ -87,7 +88,7 @@ func (st *stage) turn(c contender, w redisWork, mark string, round int) (sample,
 	if w.far {
 		addr = st.far
 	}
-	keys, err := st.keys(c, w, mark, round)
+	keys, err := st.keys(c, w, mark)
 	if err != nil {
 		return nothing, err
 	}
@@ -114,9 +115,9 @@ func (st *stage) turn(c contender, w redisWork, mark string, round int) (sample,
 }
 
 // keys are the names of keys that have been taken from once. Those of the many stay from round to round.
-func (st *stage) keys(c contender, w redisWork, mark string, round int) ([]string, error) {
+func (st *stage) keys(c contender, w redisWork, mark string) ([]string, error) {
 	if w.drawing.keys == 1 {
-		one := []string{fmt.Sprintf("%shot:%d:%s", mark, round, w.name)}
+		one := st.hotKey()
 		return one, st.fill(c, w.limit, one)
 	}
 	if st.names[c.name] == nil {
@@ -126,6 +127,11 @@ func (st *stage) keys(c contender, w redisWork, mark string, round int) ([]strin
 		}
 	}
 	return st.names[c.name], nil
+}
+
+func (st *stage) hotKey() []string {
+	st.hot++
+	return []string{fmt.Sprintf("hot:%08d", st.hot)}
 }
 
 // fill takes one token of each key, through as many openings as make even a contender fast that does one at a time.
@@ -160,9 +166,9 @@ func (st *stage) commands(c contender, w work, keys []string) (float64, error) {
 }
 
 // shares has 16 managers, each on a client of its own as in a process of its own, take from one key.
-func (st *stage) shares(c contender, round int, length time.Duration) (sample, error) {
+func (st *stage) shares(c contender, length time.Duration) (sample, error) {
 	const managers, each = 16, 16
-	key := []string{fmt.Sprintf("%s:%s:%d", inProcesses, c.name, round)}
+	key := st.hotKey()
 	steps := make([]func(int, *tally), managers)
 	for i := range steps {
 		take, done, err := c.open(st.addr, lasting)

@@ -90,9 +90,9 @@ func memoryJobs(length time.Duration) (jobs []job) {
 	keys := keyNames("", million)
 	var grants []work
 	for _, n := range everyCount {
-		grants = append(grants, work{millionKeys("Zipf", granted(n)), drawing{million, true}, roomy, n, length, 64})
+		grants = append(grants, work{millionKeys("Zipf", granted(n)), drawing{million, true}, lasting, n, length, 64})
 	}
-	grants = append(grants, work{millionKeys("uniform", granted(16)), drawing{million, false}, roomy, 16, length, 64})
+	grants = append(grants, work{millionKeys("uniform", granted(16)), drawing{million, false}, lasting, 16, length, 64})
 	refusals := []work{{millionKeys("Zipf", refused(16)), drawing{million, true}, spent, 16, length, 64}}
 	for _, works := range [][]work{grants, refusals} {
 		for _, c := range memoryContenders {
@@ -149,16 +149,16 @@ func exactJobs(suite, addr string, contenders []contender) (jobs []job) {
 
 // redisJobs are the works that have an aim, and the contenders that are named in it.
 func (st *stage) redisJobs(length time.Duration) []job {
-	floors := []string{bareGoRedis, bareRueidis, redisRate, sluiceGoRedis, sluiceRueidis}
+	named := []string{bareGoRedis, bareRueidis, redisRate, sluiceGoRedis, sluiceDefault, sluiceRueidis}
 	jobs := slices.Concat(
-		st.jobs(redisSuite, st.work(manyKeys, lasting, crowd, false, length), floors...),
-		st.jobs(redisSuite, st.work(manyKeys, lasting, 1, false, length), floors...),
+		st.jobs(redisSuite, st.work(manyKeys, lasting, crowd, false, length), named...),
+		st.jobs(redisSuite, st.work(manyKeys, lasting, 1, false, length), named...),
 		st.jobs(redisSuite, st.work(hotKey, lasting, crowd, false, length), redisRate, sluiceGoRedis, sluiceRueidis, sluiceGoRedis+swapMode, sluiceRueidis+swapMode),
 	)
 	for _, c := range redisContenders {
 		if c.name == sluiceGoRedis+swapMode || c.name == sluiceRueidis+swapMode {
-			jobs = append(jobs, job{redisSuite, inProcesses, c.name, c.role, func(round int, record func(string, sample)) error {
-				s, err := st.shares(c, round, length)
+			jobs = append(jobs, job{redisSuite, inProcesses, c.name, c.role, func(_ int, record func(string, sample)) error {
+				s, err := st.shares(c, length)
 				record(inProcesses, s)
 				return err
 			}})
