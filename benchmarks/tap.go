@@ -8,66 +8,50 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/sluice-go/sluice/internal/redistest"
 )
 
-// tap stands between clients and a server and keeps the commands that it passes on.
+// tap keeps the commands that it passes on to a server.
 type tap struct {
-	listener net.Listener
-	server   string
-	wg       sync.WaitGroup
 	mu       sync.Mutex
 	commands [][]any
 }
 
 // sent is what a contender sends while it does the last of some things: it does them one after the other.
-func (s *server) sent(c contender, l limit, do ...func(taker) error) ([][]any, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	t := &tap{listener: listener, server: s.addr}
-	t.wg.Go(t.accept)
-	defer t.wg.Wait()
-	defer listener.Close()
-
-	take, done, err := c.open(listener.Addr().String(), l)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	for _, one := range do {
-		t.mu.Lock()
-		t.commands = nil
-		t.mu.Unlock()
-		if err := one(take); err != nil {
-			return nil, err
+func (s *server) sent(c contender, l limit, do ...func(taker) error) (commands [][]any, err error) {
+	var t tap
+	err = owned(func(own *owner) error {
+		take, done, err := c.open(redistest.Relay(own, s.addr, t.join), l)
+		if err != nil {
+			return err
 		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.commands, nil
+		defer done()
+		for _, one := range do {
+			t.mu.Lock()
+			t.commands = nil
+			t.mu.Unlock()
+			if err := one(take); err != nil {
+				return err
+			}
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		commands = t.commands // a client may send more as it closes
+		return nil
+	})
+	return commands, err
 }
 
-func (t *tap) accept() {
-	for {
-		client, err := t.listener.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("tcp", t.server)
-		if err != nil {
-			client.Close()
-			continue
-		}
-		t.wg.Go(func() {
-			defer server.Close()
-			_ = t.requests(bufio.NewReader(client), server) // until the client hangs up
-		})
-		t.wg.Go(func() {
-			defer client.Close()
-			_, _ = io.Copy(client, server) // until the server does
-		})
-	}
+func (t *tap) join(client, server net.Conn) {
+	var replies sync.WaitGroup
+	defer replies.Wait()
+	replies.Go(func() {
+		defer client.Close()
+		_, _ = io.Copy(client, server) // until the server hangs up
+	})
+	defer server.Close()
+	_ = t.requests(bufio.NewReader(client), server) // until the client does
 }
 
 // keep notes a command that is not part of how a client says hello.

@@ -7,19 +7,17 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/redistest"
 )
 
 // Link stands between clients and a server: a TCP proxy that delays replies and cuts connections. It is safe for
 // concurrent use and ends with its test.
 type Link struct {
-	server   string
-	listener net.Listener
-	delay    atomic.Int64
-	wg       sync.WaitGroup
+	addr  string
+	delay atomic.Int64
 
 	mu     sync.Mutex
-	closed bool
-	conns  map[net.Conn]struct{}
 	random *rand.Rand
 	share  float64 // of the pieces of traffic at which a connection is cut
 	cuts   int     // still to be made
@@ -28,18 +26,13 @@ type Link struct {
 // NewLink returns a link to the server at an address.
 func NewLink(t testing.TB, server string) *Link {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &Link{server: server, listener: listener, conns: map[net.Conn]struct{}{}}
-	l.wg.Go(l.accept)
-	t.Cleanup(l.close)
+	l := new(Link)
+	l.addr = redistest.Relay(t, server, l.join)
 	return l
 }
 
 // Addr is where clients connect, as host:port.
-func (l *Link) Addr() string { return l.listener.Addr().String() }
+func (l *Link) Addr() string { return l.addr }
 
 // Delay makes every reply that comes from now on arrive later by d. Replies on one connection do not hold each other
 // back: it is the length of a round trip, not its rate.
@@ -53,27 +46,7 @@ func (l *Link) Cut(seed uint64, share float64, most int) {
 	l.random, l.share, l.cuts = rand.New(rand.NewPCG(seed, 0)), share, most
 }
 
-func (l *Link) accept() {
-	for {
-		conn, err := l.listener.Accept()
-		if err != nil {
-			return
-		}
-		l.wg.Go(func() { l.join(conn) })
-	}
-}
-
-func (l *Link) join(down net.Conn) {
-	defer down.Close()
-	up, err := net.Dial("tcp", l.server)
-	if err != nil {
-		return
-	}
-	defer up.Close()
-	if !l.add(up, down) {
-		return
-	}
-	defer l.drop(up, down)
+func (l *Link) join(down, up net.Conn) {
 	var both sync.WaitGroup
 	both.Go(func() { l.carry(up, down, new(atomic.Int64)) })
 	both.Go(func() { l.carry(down, up, &l.delay) })
@@ -118,32 +91,4 @@ func (l *Link) cut() bool {
 	}
 	l.cuts--
 	return true
-}
-
-func (l *Link) add(conns ...net.Conn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range conns {
-		l.conns[c] = struct{}{}
-	}
-	return !l.closed
-}
-
-func (l *Link) drop(conns ...net.Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range conns {
-		delete(l.conns, c)
-	}
-}
-
-func (l *Link) close() {
-	_ = l.listener.Close()
-	l.mu.Lock()
-	l.closed = true
-	for c := range l.conns {
-		_ = c.Close() // ended by itself perhaps
-	}
-	l.mu.Unlock()
-	l.wg.Wait()
 }

@@ -21,40 +21,21 @@ import (
 type freezer struct {
 	frozen atomic.Bool
 	thaw   chan struct{}
-	all    sync.WaitGroup
 }
 
 func (f *freezer) before(t *testing.T, server string) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	addr = redistest.Relay(t, server, f.join)
 	f.thaw = make(chan struct{})
-	f.all.Go(func() {
-		for {
-			down, err := l.Accept()
-			if err != nil {
-				return
-			}
-			f.all.Go(func() { f.join(down, server, !f.frozen.Load()) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		close(f.thaw)
-		f.all.Wait()
-	})
-	return l.Addr().String()
+	t.Cleanup(func() { close(f.thaw) })
+	return addr
 }
 
-func (f *freezer) join(down net.Conn, server string, freezes bool) {
-	up, err := net.Dial("tcp", server)
-	if err != nil {
-		_ = down.Close()
-		return
-	}
-	f.all.Go(func() {
+func (f *freezer) join(down, up net.Conn) {
+	freezes := !f.frozen.Load()
+	var requests sync.WaitGroup
+	defer requests.Wait()
+	requests.Go(func() {
 		_, _ = io.Copy(up, down)
 		_ = up.Close()
 	})
