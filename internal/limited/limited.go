@@ -76,12 +76,14 @@ func (l *Context) Err() error {
 	timed := l.timed
 	l.mu.Unlock()
 	if timed != nil {
-		return timed.Err()
+		if err := timed.Err(); err != nil {
+			return err
+		}
 	}
-	if err := l.Context.Err(); err != nil {
+	if err := l.Context.Err(); err != nil { // what is derived from it hears of that a moment later
 		return err
 	}
-	if !time.Now().Before(l.deadline) {
+	if timed == nil && !time.Now().Before(l.deadline) {
 		return context.DeadlineExceeded
 	}
 	return nil

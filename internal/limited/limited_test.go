@@ -54,6 +54,38 @@ func TestLimitedIsAContextWithATimeout(t *testing.T) {
 	})
 }
 
+// slow is a caller's context that tells what is derived from it by a goroutine, and so
+// not at once.
+type slow struct {
+	context.Context
+	done chan struct{}
+}
+
+func (s slow) Done() <-chan struct{} { return s.done }
+
+func (s slow) Err() error {
+	select {
+	case <-s.done:
+		return context.Canceled
+	default:
+		return nil
+	}
+}
+
+// Whoever has seen the caller's end is told of it, though the timer has not heard yet.
+func TestTheCallersEndIsToldAtOnce(t *testing.T) {
+	for range 100 {
+		caller := slow{t.Context(), make(chan struct{})}
+		ctx, l := limited.Within(caller, time.Hour)
+		_ = ctx.Done()
+		close(caller.done)
+		if err := ctx.Err(); err != context.Canceled {
+			t.Errorf("got %v", err)
+		}
+		l.End()
+	}
+}
+
 // Derived contexts end with it and need no goroutine, and none has a timer left when
 // it is over.
 func TestLimitedIsEnded(t *testing.T) {
