@@ -65,7 +65,7 @@ type DenialOption func(*denials)
 const DefaultMaxDenials = 65_536
 
 // WithMaxDenials sets of how many keys a denial is remembered at most, 1 or more.
-// Each takes about 400 bytes and those of its key. Those whose time is over go as
+// Each takes some 310 bytes and those of its key. Those whose time is over go as
 // others come, and beyond the number one makes place for another, so keys that an
 // attacker makes up cost no more than that.
 func WithMaxDenials(n int) DenialOption {
