@@ -85,8 +85,8 @@ type Decision struct {
 	Failure error
 	// AskSeen asks the backend for Seen, which it leaves nil otherwise.
 	AskSeen bool
-	// Seen is what a refusal that changes nothing was worked out from, see
-	// [Decision.Conclude]. It is not to be changed.
+	// Seen is what a refusal that changes nothing, or a look, was worked out from,
+	// see [Decision.Conclude]. It is not to be changed.
 	Seen *Seen
 }
 
@@ -129,11 +129,12 @@ func (d *Decision) Single() (*Charge, *bucket.Result, bool) {
 }
 
 // Conclude ends a decision whose result or error is filled in: if somebody asks for
-// it, it keeps what a refusal was worked out from, the stored entry and the instant.
-// The change is what [bucket.Entry.Step] asks of the store.
+// it, it keeps what a refusal or a look was worked out from, the stored entry and the
+// instant. The change is what [bucket.Entry.Step] asks of the store.
 func (d *Decision) Conclude(stored *bucket.Entry, at bucket.Moment, change bucket.Change) {
 	d.Seen = nil
-	if d.AskSeen && change == bucket.Keep && d.Err == nil && refused(d.Charges[0].Op, &d.Results[0]) {
+	if d.AskSeen && change == bucket.Keep && d.Err == nil &&
+		(refused(d.Charges[0].Op, &d.Results[0]) || looks(d.Charges[0].Op)) {
 		d.Seen = &Seen{*stored, at}
 	}
 }
@@ -148,6 +149,17 @@ func mayBeRefused(op bucket.Operation) bool {
 	switch op.Kind {
 	case bucket.OpConsume, bucket.OpConsumeUpTo, bucket.OpReserve:
 		return op.Tokens > 0
+	}
+	return false
+}
+
+// looks tells the operations that change nothing.
+func looks(op bucket.Operation) bool {
+	switch op.Kind {
+	case bucket.OpInspect, bucket.OpEstimate:
+		return true
+	case bucket.OpConsume, bucket.OpConsumeUpTo:
+		return op.Tokens == 0
 	}
 	return false
 }

@@ -26,7 +26,7 @@ import (
 // limits, removals. Until then it may still be refused here. Tokens that are taken
 // elsewhere meanwhile make the true wait longer than the one told. What is done
 // through this wrapper is seen at once: every call that b answers drops what is
-// remembered of its key.
+// remembered of its key, except a look that finds it as remembered: that renews it.
 //
 // It belongs around the backend, coalescing included, and inside of failure
 // policies: a remembered denial refuses within its staleness even while the store is
@@ -110,7 +110,7 @@ type denial struct {
 
 // Do decides; see [Backend].
 func (c *denials) Do(ctx context.Context, ds []Decision) {
-	if len(ds) != 1 || len(ds[0].Charges) != 1 || !mayBeRefused(ds[0].Charges[0].Op) {
+	if len(ds) != 1 || len(ds[0].Charges) != 1 || !mayBeRefused(ds[0].Charges[0].Op) && !looks(ds[0].Charges[0].Op) {
 		c.backend.Do(ctx, ds)
 		for i := range ds {
 			for j := range ds[i].Charges {
@@ -139,10 +139,14 @@ func (c *denials) Do(ctx context.Context, ds []Decision) {
 		// A full one may have been forgotten by the store since.
 		fresh.life = min(fresh.life, r.TimeToFull)
 	}
-	p.keep(epoch, fresh)
+	if looks(d.Charges[0].Op) {
+		p.renew(epoch, fresh)
+	} else {
+		p.keep(epoch, fresh)
+	}
 }
 
-// confirmed tells that the store itself refused, and what it saw.
+// confirmed tells that the store itself refused or told of the bucket, and what it saw.
 func confirmed(d *Decision) bool {
 	if d.Err != nil || d.Seen == nil {
 		return false
@@ -210,9 +214,9 @@ const (
 //
 // Nobody may be answered by what was before something that anybody has been told
 // already. So an epoch ends when a call of one of its keys returns with anything but
-// a refusal, and when a denial is dropped; and a refusal answers others only if its
-// epoch is still the one in which its call began. Keys that share an epoch by chance
-// cost each other a call of the backend.
+// a refusal or a look at what is remembered, and when a denial is dropped; and a
+// refusal answers others only if its epoch is still the one in which its call began.
+// Keys that share an epoch by chance cost each other a call of the backend.
 type denialShard struct {
 	mu     sync.RWMutex
 	keys   map[string]*denial // nil once closed
@@ -271,6 +275,21 @@ func (p place) keep(epoch uint64, d *denial) {
 		// Both were under way at once, and somebody changed the bucket. Nobody
 		// knows which of them saw it first.
 		p.drop(p.key, known)
+	}
+}
+
+// renew remembers what a look has seen, if it is as remembered. Otherwise the bucket
+// has been changed, and the caller is about to hear of it.
+func (p place) renew(epoch uint64, d *denial) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.keys[p.key]
+	switch {
+	case known == nil || known.life == 0 || d.life <= 0 || p.epochs[p.epoch] != epoch || !known.seen.sameEntry(d.seen):
+		delete(p.keys, p.key)
+		p.epochs[p.epoch]++
+	case !known.sent.After(d.sent):
+		p.keys[p.key] = d
 	}
 }
 

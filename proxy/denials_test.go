@@ -127,26 +127,49 @@ func TestADenialAnswersTakesOfAllCosts(t *testing.T) {
 	})
 }
 
-// What only looks is told by the store, and so is everything after it.
+// Looks are answered by the store. One that finds the bucket as it is remembered renews
+// the denial, and after one that finds another nobody is told what was before.
 func TestLooksAreNotAnsweredByDenials(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newDenied(t, tenSeconds, time.Minute)
-		b.take(10, told{consumed: true})
-		for name, look := range map[string]func() error{
-			"estimate":  func() error { _, err := b.Estimate(t.Context(), 1); return err },
-			"available": func() error { _, err := b.Available(t.Context()); return err },
-			"inspect":   func() error { _, err := b.Inspect(t.Context()); return err },
-			"cost 0":    func() error { _, err := b.Consume(t.Context(), 0); return err },
-		} {
-			b.take(1, told{wait: time.Second})
-			b.take(1, told{wait: time.Second, source: bucket.SourceCache})
-			b.store.calls.Store(0)
-			if err := look(); err != nil {
-				t.Error(name, err)
-			}
-			b.asked(1)
-		}
-	})
+	for name, look := range map[string]func(b proxy.Bucket) error{
+		"estimate":  func(b proxy.Bucket) error { _, err := b.Estimate(context.Background(), 1); return err },
+		"available": func(b proxy.Bucket) error { _, err := b.Available(context.Background()); return err },
+		"inspect":   func(b proxy.Bucket) error { _, err := b.Inspect(context.Background()); return err },
+		"cost 0":    func(b proxy.Bucket) error { _, err := b.Consume(context.Background(), 0); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const staleness = 5 * time.Second
+				b := newDenied(t, daily, staleness)
+				b.take(3, told{consumed: true})
+				look := func() {
+					t.Helper()
+					if err := look(b.Bucket); err != nil {
+						t.Error(err)
+					}
+				}
+				wait := 24 * time.Hour
+				b.take(1, told{wait: wait})
+				b.asked(2)
+				for range 3 {
+					time.Sleep(staleness - time.Microsecond)
+					wait -= staleness - time.Microsecond
+					b.take(1, told{wait: wait, source: bucket.SourceCache})
+					b.asked(0)
+					look()
+					b.asked(1)
+				}
+
+				if _, err := manage(t, b.store).Bucket("k", daily).Add(t.Context(), 2); err != nil {
+					t.Error(err)
+				}
+				b.asked(1)
+				b.take(1, told{wait: wait, source: bucket.SourceCache})
+				look()
+				b.take(1, told{consumed: true, left: 1})
+				b.asked(2)
+			})
+		})
+	}
 }
 
 func TestC61(t *testing.T) {

@@ -111,6 +111,8 @@ var mutants = []mutant{
 	{"denials: told by when the store was asked", "proxy/denials.go", "k.seen.At, now.Sub(k.answered)", "k.seen.At, now.Sub(k.sent)", denied},
 	{"denials: kept beyond the staleness", "proxy/denials.go", "age >= k.life", "age > k.life", denied},
 	{"denials: a full bucket that may be gone", "proxy/denials.go", "min(fresh.life, r.TimeToFull)", "max(fresh.life, 0*r.TimeToFull)", []string{"./internal/trace", "-run", "^TestDenialsOfMemory$"}},
+	{"denials: renewed by a look that found another", "proxy/denials.go", "|| !known.seen.sameEntry(d.seen):", ":", []string{"./internal/histories", "-run", "Denials"}},
+	{"denials: dropped by every look", "proxy/denials.go", "p.renew(epoch, fresh)", "p.forget()", []string{"./proxy", "-run", "Looks"}},
 	{"denials: they close a breaker", "proxy/fallback.go", "errors.ErrUnsupported), remembered(&ds[i]):", "errors.ErrUnsupported):", denied},
 	{"breaker: never closes", "proxy/fallback.go", "if b.failures = 0; was == b.most {", "if was == b.most {", []string{"./proxy", "-run", "FallBack"}},
 	{"take: the last bandwidth only", "bucket/state.go", "available = min(available, l.Tokens)", "available = l.Tokens", words},
