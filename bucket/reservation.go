@@ -134,7 +134,7 @@ type Waiters struct {
 // SetMost sets the bound, 1 or more, before the first use.
 func (w *Waiters) SetMost(n int) error {
 	if n < 1 {
-		return &ArgumentError{Field: "most waiters", Value: n, Allowed: "1 or more"}
+		return &ArgumentError{Field: "max waiters", Value: n, Allowed: "1 or more"}
 	}
 	w.most = int64(n)
 	return nil

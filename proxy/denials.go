@@ -71,7 +71,7 @@ const DefaultMaxDenials = 65_536
 func WithMaxDenials(n int) DenialOption {
 	return func(c *denials) {
 		if n < 1 {
-			c.err = errors.Join(c.err, &bucket.ArgumentError{Field: "denials", Value: n, Allowed: "1 or more"})
+			c.err = errors.Join(c.err, &bucket.ArgumentError{Field: "max denials", Value: n, Allowed: "1 or more"})
 		}
 		c.most = n
 	}

@@ -329,7 +329,7 @@ func TestDenialArguments(t *testing.T) {
 	sound := newMoody()
 	for field, b := range map[string]proxy.Backend{
 		"backend": proxy.CacheDenials(nil, time.Second), "staleness": proxy.CacheDenials(sound, 0),
-		"denials": proxy.CacheDenials(sound, time.Second, proxy.WithMaxDenials(0)),
+		"max denials": proxy.CacheDenials(sound, time.Second, proxy.WithMaxDenials(0)),
 		"clock":   proxy.CacheDenials(sound, time.Second, proxy.WithDenialClock(nil)),
 		"store":   proxy.CacheDenials(proxy.CompareAndSwap(nil, nil), time.Second),
 	} {

@@ -41,8 +41,8 @@ type Event struct {
 // EventKind is what happened.
 type EventKind uint8
 
-// The kinds of event. Every call that reaches the backend ends in one
-// DecisionMade, StoreFailed or Rejected; the others come before that, and so does
+// The kinds of event. Every call that reaches the backend, a cache of denials
+// included, ends in one DecisionMade, StoreFailed or Rejected; the others come before that, and so does
 // the StoreFailed of a store in whose place a failure policy answered. Unlimited,
 // DenyAll, bad input and a context that is already done make no event.
 const (

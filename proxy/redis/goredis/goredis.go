@@ -1,6 +1,6 @@
 // Package goredis keeps buckets in Redis through go-redis v9.
 //
-//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379", ContextTimeoutEnabled: true, DialerRetries: 1})
 //	m, err := proxy.NewManager(goredis.New(client))
 //
 // Calls at the same time share pipelines where the client has one server, as a

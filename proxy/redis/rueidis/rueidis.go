@@ -2,11 +2,12 @@
 // bytes and the errors are those of package goredis: services on either client
 // share buckets.
 //
-//	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"localhost:6379"}})
-//	m, err := proxy.NewManager(adapter.New(client))
+//	client, err := redis.NewClient(redis.ClientOption{InitAddress: []string{"localhost:6379"}})
+//	m, err := proxy.NewManager(rueidis.New(client))
 //
-// Calls that are made at the same time share a trip by the client's automatic
-// pipelining. They end with their context; one that is given up after it was sent
+// Here redis is the client's package github.com/redis/rueidis under another name.
+// Calls at the same time share pipelines where the client has one server, with
+// Sentinel too; with several servers each has a trip of its own. They end with their context; one that is given up after it was sent
 // goes on in the background until the answer, or until the client finds the
 // connection dead: Dialer.KeepAlive and ConnWriteTimeout, 11 s by default.
 //
