@@ -16,14 +16,18 @@ type Bucket struct{ bucket.Via[remote] }
 var _ bucket.Bucket = Bucket{}
 
 // TryConsume takes n tokens, all or none, and tells whether it did. Where only
-// that is asked for, a backend may have a shorter way.
+// that is asked for, the whole answer need not be handed up, and a backend may have
+// a shorter way.
 func (b Bucket) TryConsume(ctx context.Context, n int64) (bool, error) {
 	r := bucket.ExecutorOf(b.Via)
 	if n < 1 || r.check(ctx) != nil || !r.plain() {
 		return b.Via.TryConsume(ctx, n)
 	}
 	m := r.origin.manager
-	return m.taker.TryConsume(r.key, r.config, n, m.storedRules, m.life.Jittered())
+	if m.taker != nil {
+		return m.taker.TryConsume(r.key, r.config, n, m.storedRules, m.life.Jittered())
+	}
+	return m.take(ctx, r.key, r.config, n)
 }
 
 // remote carries out operations on one key. It is passed by value all the way:
@@ -62,7 +66,7 @@ func (r remote) check(ctx context.Context) error {
 // plain tells that nothing has to be done but to take.
 func (r remote) plain() bool {
 	m := r.origin.manager
-	return m.taker != nil && m.listener == nil && r.origin.supply == nil && !r.config.Stateless()
+	return m.listener == nil && r.origin.supply == nil && !r.config.Stateless()
 }
 
 // Do carries out one operation.

@@ -3,8 +3,8 @@ package proxy
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/bucket"
@@ -47,26 +47,37 @@ type gate struct {
 	_    [48]byte // a cache line for each
 }
 
-// trip is decisions that go together, on copies: a caller may leave at any time.
-// The gate's lock guards it until it is sent.
+// trip is those who go together. The gate's lock guards it until it is sent.
 type trip struct {
-	seats     []seat
+	*manifest
 	origin    context.Context // the first caller's, for its values
 	latest    time.Time       // the latest deadline, unless
 	unbounded bool            // somebody has none
+	waiting   int             // how many of the seats are taken
 	sent      bool
-	over      *limited.Signal // the decisions are there
-	decisions []Decision
-	untold    atomic.Int32 // how many aboard have not been told yet
+	over      *limited.Signal // everybody has his decision
 }
 
-type seat struct {
-	charge  [1]Charge
-	result  [1]bucket.Result
-	askSeen bool
-	empty   bool // who sat there has left
-	place   int  // among the decisions
+// manifest is who is aboard and what for, in the same order.
+type manifest struct {
+	seats     []*seat
+	decisions []Decision
 }
+
+// seat is a caller's decision on copies: he may leave at any time. By then it is
+// not his any more, so only who stays gives it back.
+type seat struct {
+	charge   [1]Charge
+	result   [1]bucket.Result
+	decision Decision
+	empty    bool // he has left before the trip was sent
+}
+
+// What is used again: each caller and trip would allocate it otherwise.
+var (
+	seats     = sync.Pool{New: func() any { return new(seat) }}
+	manifests = sync.Pool{New: func() any { return new(manifest) }}
+)
 
 func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 	if len(ds) != 1 || len(ds[0].Charges) != 1 {
@@ -75,79 +86,81 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 	}
 	key := ds[0].Charges[0].Key
 	g := &c.shards[maphash.String(c.seed, key)%uint64(len(c.shards))]
-	t, i := g.enter(ctx, &ds[0])
-	if t == nil {
+	s := seats.Get().(*seat)
+	s.ask(&ds[0]) // ahead of the lock, which others wait for
+	t := g.enter(ctx, key, s)
+	switch {
+	case t == nil:
+		s.giveBack()
 		defer c.land(g, key)
 		c.backend.Do(ctx, ds)
-		return
-	}
-	if !t.over.Wait(ctx) {
-		if g.leave(t, i) {
-			Fail(ds, ErrUnavailable, ctx.Err())
-			return
-		}
+	case t.over.Wait(ctx):
+		s.tell(&ds[0])
+		s.giveBack()
+	case g.leave(t, s):
+		Fail(ds, ErrUnavailable, ctx.Err())
+	default:
 		Fail(ds, ErrOutcomeUnknown, ctx.Err())
-		return
 	}
-	t.tell(i, &ds[0])
 }
 
-// tell gives a caller his decision. The last one leaves the trip to be used again;
-// where somebody aboard has left, nobody is the last.
-func (t *trip) tell(i int, d *Decision) {
+// ask copies what a caller asks.
+func (s *seat) ask(d *Decision) {
+	s.charge[0] = d.Charges[0]
+	s.decision = Decision{Charges: s.charge[:], Results: s.result[:], AskSeen: d.AskSeen}
+}
+
+// tell gives a caller his answer.
+func (s *seat) tell(d *Decision) {
 	charges, results := d.Charges, d.Results
-	*d = t.decisions[t.seats[i].place]
-	results[0] = d.Results[0]
+	*d, results[0] = s.decision, s.result[0]
 	if results[0].Source == bucket.SourceStore {
 		results[0].Source = bucket.SourceCoalesced
 	}
 	d.Charges, d.Results = charges, results
-	if t.untold.Add(-1) == 0 {
-		clear(t.seats)
-		clear(t.decisions)
-		*t = trip{seats: t.seats[:0], decisions: t.decisions[:0]}
-		trips.Put(t)
-	}
 }
 
-// trips are ones to be used again, for their seats.
-var trips = sync.Pool{New: func() any { return new(trip) }}
+func (s *seat) giveBack() {
+	*s = seat{}
+	seats.Put(s)
+}
 
 // enter begins a trip, or takes a seat in the next one.
-func (g *gate) enter(ctx context.Context, d *Decision) (*trip, int) {
-	charge := &d.Charges[0]
+func (g *gate) enter(ctx context.Context, key string, s *seat) *trip {
+	deadline, bounded := ctx.Deadline()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t, busy := g.keys[charge.Key]
+	t, busy := g.keys[key]
 	if !busy {
 		if g.keys == nil {
 			g.keys = map[string]*trip{}
 		}
-		g.keys[charge.Key] = nil
-		return nil, 0
+		g.keys[key] = nil
+		return nil
 	}
 	if t == nil {
-		t = trips.Get().(*trip)
-		t.origin, t.over = context.WithoutCancel(ctx), limited.NewSignal(ctx)
-		g.keys[charge.Key] = t
+		t = &trip{manifest: manifests.Get().(*manifest), origin: context.WithoutCancel(ctx), over: limited.NewSignal(ctx)}
+		g.keys[key] = t
 	}
-	t.seats = append(t.seats, seat{charge: [1]Charge{*charge}, askSeen: d.AskSeen})
-	if deadline, ok := ctx.Deadline(); !ok {
+	t.seats = append(t.seats, s)
+	t.waiting++
+	if !bounded {
 		t.unbounded = true
 	} else if deadline.After(t.latest) {
 		t.latest = deadline
 	}
-	return t, len(t.seats) - 1
+	return t
 }
 
 // leave gives up a seat; false if the trip has begun.
-func (g *gate) leave(t *trip, i int) bool {
+func (g *gate) leave(t *trip, s *seat) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if t.sent {
 		return false
 	}
-	t.seats[i].empty = true
+	s.empty = true
+	t.waiting--
 	return true
 }
 
@@ -157,7 +170,7 @@ func (g *gate) next(key string) *trip {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t := g.keys[key]
-	if t == nil || t.allLeft() {
+	if t == nil || t.waiting == 0 {
 		delete(g.keys, key)
 		return nil
 	}
@@ -183,15 +196,7 @@ func (c *coalescer) fly(g *gate, key string, t *trip) {
 	defer c.land(g, key)
 	t.board()
 	c.backend.Do(ctx, t.decisions)
-}
-
-func (t *trip) allLeft() bool {
-	for i := range t.seats {
-		if !t.seats[i].empty {
-			return false
-		}
-	}
-	return true
+	t.disembark()
 }
 
 func (t *trip) context() (context.Context, context.CancelFunc) {
@@ -203,15 +208,21 @@ func (t *trip) context() (context.Context, context.CancelFunc) {
 
 // board makes the decisions of those who are still there.
 func (t *trip) board() {
-	for i := range t.seats {
-		s := &t.seats[i]
-		if s.empty {
-			continue
-		}
-		s.place = len(t.decisions)
-		t.decisions = append(t.decisions, Decision{Charges: s.charge[:], Results: s.result[:], AskSeen: s.askSeen})
+	t.seats = slices.DeleteFunc(t.seats, func(s *seat) bool { return s.empty })
+	for _, s := range t.seats {
+		t.decisions = append(t.decisions, s.decision)
 	}
-	t.untold.Store(int32(len(t.decisions)))
+}
+
+// disembark hands the decisions to those who asked for them.
+func (t *trip) disembark() {
+	for i, s := range t.seats {
+		s.decision = t.decisions[i]
+	}
+	clear(t.seats)
+	clear(t.decisions)
+	t.seats, t.decisions = t.seats[:0], t.decisions[:0]
+	manifests.Put(t.manifest)
 }
 
 // Close closes the backend.

@@ -263,6 +263,22 @@ var calls = sync.Pool{New: func() any { return new(call) }}
 func (m *Manager) do(ctx context.Context, key string, config bucket.Configuration, op bucket.Operation, supplied bool) (bucket.Result, error) {
 	c := calls.Get().(*call)
 	defer calls.Put(c)
+	if err := m.carryOut(ctx, c, key, config, op, supplied); err != nil {
+		return bucket.Result{}, err
+	}
+	return c.result[0], nil
+}
+
+// take is the same for takes of which only the yes or no is wanted.
+func (m *Manager) take(ctx context.Context, key string, config bucket.Configuration, n int64) (bool, error) {
+	c := calls.Get().(*call)
+	defer calls.Put(c)
+	err := m.carryOut(ctx, c, key, config, bucket.Operation{Kind: bucket.OpConsume, Tokens: n}, false)
+	return err == nil && c.result[0].Consumed, err
+}
+
+// carryOut fills in a call and its result.
+func (m *Manager) carryOut(ctx context.Context, c *call, key string, config bucket.Configuration, op bucket.Operation, supplied bool) error {
 	req := bucket.Request{Config: config, StoredRules: m.storedRules || supplied, Op: op}
 	c.charge[0], c.result[0] = Charge{Key: key, Request: req, Rule: m.life.Jittered()}, bucket.Result{}
 	c.decision[0] = Decision{Charges: c.charge[:], Results: c.result[:]}
@@ -276,10 +292,7 @@ func (m *Manager) do(ctx context.Context, key string, config bucket.Configuratio
 		lacks := supplied && config.IsZero() && d.Err == nil && !c.result[0].Existed && c.result[0].Measured()
 		m.tell(ctx, d, time.Since(begun), lacks)
 	}
-	if d.Err != nil {
-		return bucket.Result{}, d.Err
-	}
-	return c.result[0], nil
+	return d.Err
 }
 
 // decide bounds the call by the timeout. A backend that never blocks is spared

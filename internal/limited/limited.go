@@ -4,7 +4,6 @@ package limited
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -15,9 +14,12 @@ import (
 type Context struct {
 	context.Context // the caller's
 	deadline        time.Time
+	timer           atomic.Pointer[timer] // nil: nobody has asked
+}
 
-	mu     sync.Mutex
-	timed  context.Context // with a timer; nil: nobody has asked
+// timer is a context with a timer, and its end.
+type timer struct {
+	context.Context
 	cancel context.CancelFunc
 }
 
@@ -32,58 +34,46 @@ func Within(ctx context.Context, timeout time.Duration) (context.Context, *Conte
 	return l, l
 }
 
-// End stops the timer.
+// End stops the timer. Who asks from now on finds it over.
 func (l *Context) End() {
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	cancel := l.cancel
-	if cancel == nil { // who asks from now on finds it over
-		l.timed, l.cancel = ended, func() {}
-	}
-	l.mu.Unlock()
-	if cancel != nil {
-		cancel()
+	if l != nil && !l.timer.CompareAndSwap(nil, ended) {
+		l.timer.Load().cancel()
 	}
 }
 
-// ended is a context that is over.
-var ended = func() context.Context {
+// ended is a timer that is over.
+var ended = func() *timer {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	return ctx
+	return &timer{ctx, cancel}
 }()
 
 // Deadline is when the timeout is over.
 func (l *Context) Deadline() (time.Time, bool) { return l.deadline, true }
 
 // Done starts the timer.
-func (l *Context) Done() <-chan struct{} { return l.start().Done() }
-
-func (l *Context) start() context.Context {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.timed == nil {
-		l.timed, l.cancel = context.WithDeadline(l.Context, l.deadline)
+func (l *Context) Done() <-chan struct{} {
+	if l.timer.Load() == nil {
+		ctx, cancel := context.WithDeadline(l.Context, l.deadline)
+		if !l.timer.CompareAndSwap(nil, &timer{ctx, cancel}) {
+			cancel()
+		}
 	}
-	return l.timed
+	return l.timer.Load().Done()
 }
 
 // Err tells the caller's end before that of the timeout.
 func (l *Context) Err() error {
-	l.mu.Lock()
-	timed := l.timed
-	l.mu.Unlock()
-	if timed != nil {
-		if err := timed.Err(); err != nil {
+	timer := l.timer.Load()
+	if timer != nil {
+		if err := timer.Err(); err != nil {
 			return err
 		}
 	}
 	if err := l.Context.Err(); err != nil { // what is derived from it hears of that a moment later
 		return err
 	}
-	if timed == nil && !time.Now().Before(l.deadline) {
+	if timer == nil && !time.Now().Before(l.deadline) {
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -92,11 +82,8 @@ func (l *Context) Err() error {
 // Value is the caller's, and lets package context find the timer: contexts that are
 // derived from this one then need no goroutine.
 func (l *Context) Value(key any) any {
-	l.mu.Lock()
-	timed := l.timed
-	l.mu.Unlock()
-	if timed != nil && timed != ended {
-		return timed.Value(key)
+	if timer := l.timer.Load(); timer != nil && timer != ended {
+		return timer.Value(key)
 	}
 	return l.Context.Value(key)
 }
