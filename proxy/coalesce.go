@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"hash/maphash"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -187,13 +188,19 @@ func (c *coalescer) land(g *gate, key string) {
 	}
 }
 
-// fly carries out a shared trip. The next one begins before the many here are
-// told, so that it is on the way meanwhile.
+// fly carries out shared trips until nobody waits. Those who have been told mostly ask
+// again, so they have a turn of the processor first and go along on the next trip.
 func (c *coalescer) fly(g *gate, key string, t *trip) {
+	for ; t != nil; t = g.next(key) {
+		c.carry(t)
+		runtime.Gosched()
+	}
+}
+
+// carry makes a trip.
+func (c *coalescer) carry(t *trip) {
 	ctx, cancel := t.context()
 	defer cancel()
-	defer t.over.Done()
-	defer c.land(g, key)
 	t.board()
 	c.backend.Do(ctx, t.decisions)
 	t.disembark()
@@ -214,11 +221,12 @@ func (t *trip) board() {
 	}
 }
 
-// disembark hands the decisions to those who asked for them.
+// disembark gives the decisions to those who asked for them.
 func (t *trip) disembark() {
 	for i, s := range t.seats {
 		s.decision = t.decisions[i]
 	}
+	t.over.Done()
 	clear(t.seats)
 	clear(t.decisions)
 	t.seats, t.decisions = t.seats[:0], t.decisions[:0]
