@@ -6,6 +6,7 @@ package trips
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // the network is slow. With several servers nobody shares: one of them in trouble
 // would hold up those who ask another.
 const (
-	ToOneServer = 8
+	ToOneServer = 4
 	NotShared   = math.MaxInt
 )
 
@@ -112,10 +113,12 @@ func (s *Sharing[P]) begin(t *Trip[P]) {
 	}
 }
 
-// fly makes a shared trip. The next begins before the many here are told.
+// fly makes a shared trip. Those who have been told mostly ask again, so they have a
+// turn of the processor first and go along on the next.
 func (s *Sharing[P]) fly(t *Trip[P]) {
-	defer t.over.Done()
 	defer s.Land()
+	defer runtime.Gosched()
+	defer t.over.Done()
 	ctx, cancel := t.context()
 	defer cancel()
 	s.send(ctx, t.aboard)
