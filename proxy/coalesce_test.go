@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -246,6 +247,42 @@ func TestATripFailsForAllAboard(t *testing.T) {
 		c.Wait()
 	})
 }
+
+// Who asks again as soon as he has been told shares the next trip with those who wait
+// for it already: otherwise there would be two groups, and twice as many trips.
+func TestWhoHasBeenToldGoesAlongOnTheNextTrip(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that it is known who has a turn
+	var trips atomic.Int64
+	m, err := proxy.NewManager(proxy.Coalesce(tripCounter{&trips}), proxy.WithTimeout(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const callers, takes = 8, 200
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for range takes {
+				if _, err := m.Bucket("a", hundred).TryConsume(t.Context(), 1); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := trips.Load(); got > takes*3/2 {
+		t.Errorf("%d trips for %d callers who take %d times each", got, callers, takes)
+	}
+}
+
+// tripCounter counts trips, on which others have a turn.
+type tripCounter struct{ trips *atomic.Int64 }
+
+func (c tripCounter) Do(context.Context, []proxy.Decision) {
+	c.trips.Add(1)
+	runtime.Gosched()
+}
+
+func (tripCounter) Close() error { return nil }
 
 func TestAnObserverHearsOfSharedTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
