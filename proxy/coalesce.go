@@ -68,10 +68,11 @@ type manifest struct {
 // seat is a caller's decision on copies: he may leave at any time. By then it is
 // not his any more, so only who stays gives it back.
 type seat struct {
-	charge   [1]Charge
-	result   [1]bucket.Result
-	decision Decision
-	empty    bool // he has left before the trip was sent
+	charge  [1]Charge
+	result  [1]bucket.Result
+	askSeen bool
+	empty   bool     // he has left before the trip was sent
+	decided Decision // once the trip is over
 }
 
 // What is used again: each caller and trip would allocate it otherwise.
@@ -107,14 +108,13 @@ func (c *coalescer) Do(ctx context.Context, ds []Decision) {
 
 // ask copies what a caller asks.
 func (s *seat) ask(d *Decision) {
-	s.charge[0] = d.Charges[0]
-	s.decision = Decision{Charges: s.charge[:], Results: s.result[:], AskSeen: d.AskSeen}
+	s.charge[0], s.askSeen = d.Charges[0], d.AskSeen
 }
 
 // tell gives a caller his answer.
 func (s *seat) tell(d *Decision) {
 	charges, results := d.Charges, d.Results
-	*d, results[0] = s.decision, s.result[0]
+	*d, results[0] = s.decided, s.result[0]
 	if results[0].Source == bucket.SourceStore {
 		results[0].Source = bucket.SourceCoalesced
 	}
@@ -217,14 +217,14 @@ func (t *trip) context() (context.Context, context.CancelFunc) {
 func (t *trip) board() {
 	t.seats = slices.DeleteFunc(t.seats, func(s *seat) bool { return s.empty })
 	for _, s := range t.seats {
-		t.decisions = append(t.decisions, s.decision)
+		t.decisions = append(t.decisions, Decision{Charges: s.charge[:], Results: s.result[:], AskSeen: s.askSeen})
 	}
 }
 
 // disembark gives the decisions to those who asked for them.
 func (t *trip) disembark() {
 	for i, s := range t.seats {
-		s.decision = t.decisions[i]
+		s.decided = t.decisions[i]
 	}
 	t.over.Done()
 	clear(t.seats)
