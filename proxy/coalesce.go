@@ -188,12 +188,19 @@ func (c *coalescer) land(g *gate, key string) {
 	}
 }
 
+// turns is how often those who have been told have a turn before the next trip begins:
+// mostly another processor is idle, and takes up at once who gives his up for the first
+// time.
+const turns = 2
+
 // fly carries out shared trips until nobody waits. Those who have been told mostly ask
 // again, so they have a turn of the processor first and go along on the next trip.
 func (c *coalescer) fly(g *gate, key string, t *trip) {
 	for ; t != nil; t = g.next(key) {
 		c.carry(t)
-		runtime.Gosched()
+		for range turns {
+			runtime.Gosched()
+		}
 	}
 }
 
