@@ -330,8 +330,8 @@ func TestDenialArguments(t *testing.T) {
 	for field, b := range map[string]proxy.Backend{
 		"backend": proxy.CacheDenials(nil, time.Second), "staleness": proxy.CacheDenials(sound, 0),
 		"max denials": proxy.CacheDenials(sound, time.Second, proxy.WithMaxDenials(0)),
-		"clock":   proxy.CacheDenials(sound, time.Second, proxy.WithDenialClock(nil)),
-		"store":   proxy.CacheDenials(proxy.CompareAndSwap(nil, nil), time.Second),
+		"clock":       proxy.CacheDenials(sound, time.Second, proxy.WithDenialClock(nil)),
+		"store":       proxy.CacheDenials(proxy.CompareAndSwap(nil, nil), time.Second),
 	} {
 		var wrong *bucket.ArgumentError
 		if _, err := proxy.NewManager(b); !errors.As(err, &wrong) || wrong.Field != field {
