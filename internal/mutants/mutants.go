@@ -92,7 +92,7 @@ var mutants = []mutant{
 	{"compare-and-swap: losers make way for ever", "proxy/swap.go", " || pauses >= mostPauses", "", []string{"./proxy", "-run", "MakesWay"}},
 	{"a batch sees one state", "proxy/swap.go", "\t\t\tentry = next\n", "", []string{"./proxy", "-run", "Coalescing|Callers"}},
 	{"pipelines: who left before the write is charged", "proxy/redis/goredis/gate.go", "return []byte(noScript), nil", "return []byte(a.text), nil", []string{"./proxy/redis/goredis", "-run", "WhoLeaves"}},
-	{"pipelines: stuck trips hold up the others", "proxy/redis/internal/trips/trips.go", "longestWait = 20 * time.Millisecond", "longestWait = time.Hour", []string{"./proxy/redis/goredis", "-run", "Frozen"}},
+	{"pipelines: stuck trips hold up the others", "proxy/redis/internal/trips/trips.go", "longestWait = 500 * time.Microsecond", "longestWait = time.Hour", []string{"./proxy/redis/goredis", "-run", "Frozen"}},
 	{"pipelines: keys do not share", "proxy/redis/goredis/pipe.go", "most, p.keepsTime = trips.ToOneServer, ", "p.keepsTime = ", []string{"./proxy/redis/goredis", "-run", "KeysShare"}},
 	{"coalescing: two groups take turns", "proxy/coalesce.go", "runtime.Gosched()", "_ = runtime.Gosched", []string{"./proxy", "-run", "WhoHasBeenTold"}},
 	{"pipelines: two groups take turns", "proxy/redis/internal/trips/trips.go", "defer runtime.Gosched()", "_ = runtime.Gosched", []string{"./proxy/redis/internal/trips"}},

@@ -13,19 +13,20 @@ import (
 	"github.com/sluice-go/sluice/internal/limited"
 )
 
-// To one server so many trips are under way at a time. Few make pipelines long
-// where processors are what is short; many keep those who come from waiting where
-// the network is slow. With several servers nobody shares: one of them in trouble
-// would hold up those who ask another.
+// To one server so many trips are under way at a time, without those that have been
+// for longestWait. Few make pipelines long where processors are what is short. With
+// several servers nobody shares: one of them in trouble would hold up those who ask
+// another.
 const (
 	ToOneServer = 4
 	NotShared   = math.MaxInt
 )
 
 // longestWait is how long those who gather wait for a trip to end before theirs begins
-// all the same. Trips may be stuck on connections that are dead while new ones would
-// serve, and a client may not notice for seconds.
-const longestWait = 20 * time.Millisecond
+// all the same. It is longer than a trip to a server near by, and where the network is
+// slow it is all that sharing costs. Trips may also be stuck on connections that are
+// dead while new ones would serve, and a client may not notice for seconds.
+const longestWait = 500 * time.Microsecond
 
 // Sharing is the trips of one client, for callers of type P.
 type Sharing[P any] struct {
