@@ -130,7 +130,7 @@ var mutants = []mutant{
 
 	{"memory: slots behind a hole", "proxy/memory/table.go", "t.way(home, p) >= t.way(hole, p)", "t.way(home, p) >= 0", keys},
 	{"memory: marks not repeated", "proxy/memory/table.go", "if p < again {", "if false {", keys},
-	{"memory: resized each time", "proxy/memory/table.go", "max(n+n/6+1, smallest)", "max(n+1, smallest)", []string{"./proxy/memory", "-run", "SeldomResized"}},
+	{"memory: resized each time", "proxy/memory/table.go", "max(n+n/3+1, smallest)", "max(n+1, smallest)", []string{"./proxy/memory", "-run", "SeldomResized"}},
 	{"memory: levels left behind", "proxy/memory/record.go", "\tt.setFurther(to, beside(other.further, from))\n", "", keys},
 	{"memory: ends of keys not compared", "proxy/memory/record.go", "return key[n:] == beside(t.tails, p)", "return len(key[n:]) == len(beside(t.tails, p))", []string{"./proxy/memory", "-run", "EqualHashes"}},
 	{"memory: never forgotten", "proxy/memory/memory.go", "if found && now < s.at(at).until {", "if found {", keys},

@@ -160,17 +160,11 @@ func (b *Backend) take(hash uint64, key string, config bucket.Configuration, n i
 	return taken, decided
 }
 
-// find finds the record of a key, and reads the clock while the memory of what is
-// most likely that record is on its way: those two take longer than all else.
+// find finds the record of a key, and reads the clock while the memory of what may
+// be that record is on its way: those two take longer than all else.
 func (b *Backend) find(s *shard, hash uint32, key string) (at place, found bool, now int64) {
-	at, likely := s.likely(hash)
-	if likely {
-		prefetch(s.at(at))
-	}
+	s.fetch(hash)
 	now = b.clock()
-	if likely && s.named(at, hash, key) {
-		return at, true, now
-	}
 	at, found = s.find(hash, key)
 	return at, found, now
 }
