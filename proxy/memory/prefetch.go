@@ -2,7 +2,8 @@
 
 package memory
 
-// prefetch has the processor begin to load a record, and does not wait for it.
+// prefetch has the processor begin to load a record and a mark, and does not wait
+// for them.
 //
 //go:noescape
-func prefetch(r *record)
+func prefetch(r *record, mark *uint8)

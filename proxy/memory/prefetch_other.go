@@ -2,4 +2,4 @@
 
 package memory
 
-func prefetch(*record) {}
+func prefetch(*record, *uint8) {}

@@ -78,10 +78,11 @@ func (t *table) find(hash uint32, key string) (place, bool) {
 }
 
 // fetch has the processor fetch the home of a hash, where three fifths of all records
-// are. To know better it would have to wait for the marks.
+// are, and its mark. To know better it would have to wait for the marks.
 func (t *table) fetch(hash uint32) {
 	if len(t.records) > 0 {
-		prefetch(t.at(t.home(hash)))
+		p := t.home(hash)
+		prefetch(&t.records[p], &t.marks[p])
 	}
 }
 
