@@ -132,7 +132,7 @@ func (t *table) remove(hole place) {
 
 // fit gives the table room for n records and gives back what is much more: between
 // three fifths and seven eighths of the slots are in use, and after a change so many
-// that the next one is far off.
+// that the next one is far off. So a new key costs the moves of a few others.
 func (t *table) fit(n int) {
 	switch slots := len(t.records); {
 	case n == 0:

@@ -41,7 +41,7 @@ func TestTableIsSeldomResized(t *testing.T) {
 			t.Fatalf("%d records have %d slots", all.count, slots)
 		}
 	}
-	if resizes > 100 {
+	if resizes > 60 {
 		t.Errorf("%d resizes", resizes)
 	}
 	if all.count != 0 || all.records != nil {
