@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"hash/maphash"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -37,6 +36,7 @@ func Coalesce(b Backend) Backend {
 type coalescer struct {
 	backend Backend
 	seed    maphash.Seed
+	turn    limited.Turn
 	shards  [64]gate
 }
 
@@ -199,7 +199,7 @@ func (c *coalescer) fly(g *gate, key string, t *trip) {
 	for ; t != nil; t = g.next(key) {
 		c.carry(t)
 		for range turns {
-			runtime.Gosched()
+			c.turn.Give()
 		}
 	}
 }

@@ -26,7 +26,7 @@ import (
 // limits, removals. Until then it may still be refused here. Tokens that are taken
 // elsewhere meanwhile make the true wait longer than the one told. What is done
 // through this wrapper is seen at once: every call that b answers drops what is
-// remembered of its key, except a look that finds it as remembered: that renews it.
+// remembered of its key, except a look that finds the bucket as it is remembered.
 //
 // It belongs around the backend, coalescing included, and inside of failure
 // policies: a remembered denial refuses within its staleness even while the store is
@@ -110,26 +110,34 @@ type denial struct {
 
 // Do decides; see [Backend].
 func (c *denials) Do(ctx context.Context, ds []Decision) {
-	if len(ds) != 1 || len(ds[0].Charges) != 1 || !mayBeRefused(ds[0].Charges[0].Op) && !looks(ds[0].Charges[0].Op) {
-		c.backend.Do(ctx, ds)
-		for i := range ds {
-			for j := range ds[i].Charges {
-				c.place(ds[i].Charges[j].Key).forget()
-			}
+	if len(ds) == 1 && len(ds[0].Charges) == 1 {
+		p, op := c.place(ds[0].Charges[0].Key), ds[0].Charges[0].Op
+		switch known, _ := p.look(); {
+		case mayBeRefused(op):
+			c.ask(ctx, ds, p)
+			return
+		case looks(op) && known != nil:
+			c.look(ctx, ds, p)
+			return
 		}
-		return
 	}
+	c.backend.Do(ctx, ds)
+	for i := range ds {
+		for j := range ds[i].Charges {
+			c.place(ds[i].Charges[j].Key).forget()
+		}
+	}
+}
+
+// ask answers one that may be refused, and remembers it if it is.
+func (c *denials) ask(ctx context.Context, ds []Decision, p place) {
 	d := &ds[0]
-	p := c.place(d.Charges[0].Key)
 	epoch, ok := c.recall(p, d)
 	if ok {
 		return
 	}
-	asked := d.AskSeen
-	d.AskSeen, d.Seen = true, nil
 	sent := c.now()
-	c.backend.Do(ctx, ds)
-	d.AskSeen = asked
+	c.see(ctx, ds)
 	if !confirmed(d) {
 		p.forget()
 		return
@@ -139,11 +147,26 @@ func (c *denials) Do(ctx context.Context, ds []Decision) {
 		// A full one may have been forgotten by the store since.
 		fresh.life = min(fresh.life, r.TimeToFull)
 	}
-	if looks(d.Charges[0].Op) {
-		p.renew(epoch, fresh)
+	p.keep(epoch, fresh)
+}
+
+// look passes on what changes nothing. What is remembered stays if it is what the
+// caller is about to hear of.
+func (c *denials) look(ctx context.Context, ds []Decision, p place) {
+	c.see(ctx, ds)
+	if confirmed(&ds[0]) {
+		p.compare(ds[0].Seen)
 	} else {
-		p.keep(epoch, fresh)
+		p.forget()
 	}
+}
+
+// see has the backend decide and tell what it saw.
+func (c *denials) see(ctx context.Context, ds []Decision) {
+	asked := ds[0].AskSeen
+	ds[0].AskSeen, ds[0].Seen = true, nil
+	c.backend.Do(ctx, ds)
+	ds[0].AskSeen = asked
 }
 
 // confirmed tells that the store itself refused or told of the bucket, and what it saw.
@@ -214,9 +237,9 @@ const (
 //
 // Nobody may be answered by what was before something that anybody has been told
 // already. So an epoch ends when a call of one of its keys returns with anything but
-// a refusal or a look at what is remembered, and when a denial is dropped; and a
-// refusal answers others only if its epoch is still the one in which its call began.
-// Keys that share an epoch by chance cost each other a call of the backend.
+// a refusal, and when a denial is dropped; and a refusal answers others only if its
+// epoch is still the one in which its call began. Keys that share an epoch by chance
+// cost each other a call of the backend.
 type denialShard struct {
 	mu     sync.RWMutex
 	keys   map[string]*denial // nil once closed
@@ -278,19 +301,15 @@ func (p place) keep(epoch uint64, d *denial) {
 	}
 }
 
-// renew remembers what a look has seen, if it is as remembered. Otherwise the bucket
-// has been changed, and the caller is about to hear of it.
-func (p place) renew(epoch uint64, d *denial) {
+// compare forgets what is remembered unless a look has seen the same. The epoch ends
+// in any case: what is under way may have seen something older.
+func (p place) compare(seen *Seen) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := p.keys[p.key]
-	switch {
-	case known == nil || known.life == 0 || d.life <= 0 || p.epochs[p.epoch] != epoch || !known.seen.sameEntry(d.seen):
+	if known := p.keys[p.key]; known != nil && !known.seen.sameEntry(seen) {
 		delete(p.keys, p.key)
-		p.epochs[p.epoch]++
-	case !known.sent.After(d.sent):
-		p.keys[p.key] = d
 	}
+	p.epochs[p.epoch]++
 }
 
 // sweepSize is at how many denials each new one looks. With four, no more than a

@@ -6,24 +6,22 @@ package trips
 import (
 	"context"
 	"math"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/limited"
 )
 
-// To one server so many trips are under way at a time, without those that have been
-// for longestWait. Few make pipelines long where processors are what is short. With
-// several servers nobody shares: one of them in trouble would hold up those who ask
-// another.
+// To one server so many trips begin at once; others wait for one of them, and not for
+// long. Few make pipelines long where processors are what is short. With several
+// servers nobody shares: one of them in trouble would hold up those who ask another.
 const (
 	ToOneServer = 4
 	NotShared   = math.MaxInt
 )
 
 // longestWait is how long those who gather wait for a trip to end before theirs begins
-// all the same. It is longer than a trip to a server near by, and where the network is
+// all the same, as long as no more are under way than are meant to be. It is longer than a trip to a server near by, and where the network is
 // slow it is all that sharing costs. Trips may also be stuck on connections that are
 // dead while new ones would serve, and a client may not notice for seconds.
 const longestWait = 500 * time.Microsecond
@@ -32,6 +30,7 @@ const longestWait = 500 * time.Microsecond
 type Sharing[P any] struct {
 	most   int
 	send   func(ctx context.Context, aboard []P)
+	turn   limited.Turn
 	mu     sync.Mutex
 	flying int
 	next   *Trip[P] // who gathers; nil: nobody
@@ -68,11 +67,17 @@ func (s *Sharing[P]) Enter(ctx context.Context, me P) *Trip[P] {
 	}
 	if s.next == nil {
 		t := &Trip[P]{over: limited.NewSignal(ctx), origin: context.WithoutCancel(ctx)}
-		t.timer = time.AfterFunc(longestWait, func() { s.begin(t) })
+		t.timer = time.AfterFunc(s.patience(), func() { s.begin(t) })
 		s.next = t
 	}
 	s.next.add(ctx, me)
 	return s.next
+}
+
+// patience grows with the square of what is under way beyond what is meant to be: few
+// more trips spare a far server's callers a wait, and many would take all connections.
+func (s *Sharing[P]) patience() time.Duration {
+	return longestWait * time.Duration(s.flying*s.flying) / time.Duration(s.most*s.most)
 }
 
 // Alone has a trip made by a goroutine of its own. It ends with the caller's context.
@@ -118,7 +123,7 @@ func (s *Sharing[P]) begin(t *Trip[P]) {
 // turn of the processor first and go along on the next.
 func (s *Sharing[P]) fly(t *Trip[P]) {
 	defer s.Land()
-	defer runtime.Gosched()
+	defer s.turn.Give()
 	defer t.over.Done()
 	ctx, cancel := t.context()
 	defer cancel()

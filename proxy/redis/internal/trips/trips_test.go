@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice/proxy/redis/internal/trips"
 )
@@ -38,4 +40,32 @@ func TestWhoHasBeenToldGoesAlongOnTheNextTrip(t *testing.T) {
 	if got := made.Load(); got > calls*3/2 {
 		t.Errorf("%d trips for %d callers who call %d times each", got, callers, calls)
 	}
+}
+
+// Far from the server many trips are under way, but so that others come in between: not
+// one more with each half millisecond, which would take all connections of a client.
+func TestTripsToAFarServerAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var flying, most atomic.Int64
+		sharing := trips.New(4, func(context.Context, []int) {
+			most.Store(max(most.Load(), flying.Add(1)))
+			time.Sleep(200 * time.Millisecond)
+			flying.Add(-1)
+		})
+		var all sync.WaitGroup
+		for me := range 10_000 { // for a second
+			time.Sleep(100 * time.Microsecond)
+			all.Go(func() {
+				trip := sharing.Enter(t.Context(), me)
+				if trip == nil {
+					trip = sharing.Alone(t.Context(), me)
+				}
+				trip.Wait(t.Context())
+			})
+		}
+		all.Wait()
+		if n := most.Load(); n < 10 || n > 40 {
+			t.Errorf("%d trips were under way at once", n)
+		}
+	})
 }
