@@ -172,6 +172,29 @@ func TestLooksAreNotAnsweredByDenials(t *testing.T) {
 	}
 }
 
+// What a look says of the time to full holds for its own configuration, and not for
+// the stored bucket, which is forgotten sooner here.
+func TestALookUnderAnotherConfigurationProlongsNoDenial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cache := proxy.CacheDenials(newFar(), 5*time.Minute)
+		quick := bucket.MustConfiguration(bandwidth.Must(bandwidth.New(3, bandwidth.Greedy(1, time.Second))))
+		slow := bucket.MustConfiguration(bandwidth.Must(bandwidth.New(100, bandwidth.Greedy(1, time.Hour))))
+		m, ruled := manage(t, cache), manage(t, cache, proxy.WithStoredRules())
+		for _, granted := range []bool{true, false} {
+			if ok, err := m.Bucket("k", quick).TryConsume(t.Context(), 3); ok != granted || err != nil {
+				t.Errorf("got %t, %v", ok, err)
+			}
+		}
+		if _, err := m.Bucket("k", slow).Available(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(100 * time.Second)
+		if p, err := ruled.Bucket("k", slow).Consume(t.Context(), 5); err != nil || !p.Consumed {
+			t.Errorf("got %+v, %v, where the key has long been forgotten", p, err)
+		}
+	})
+}
+
 func TestC61(t *testing.T) {
 	t.Run("the tenth is allowed and the eleventh denied", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
