@@ -9,15 +9,14 @@ import (
 // not a function around it, since one more call would be felt in a take.
 type clock struct {
 	since func(time.Time) time.Duration
-	base  time.Time
-	start int64 // base in nanoseconds
+	epoch time.Time // the Unix epoch as it was on that clock
 }
 
 // monotonic is the clock of this process: it goes on whatever happens to the wall
 // clock.
 func monotonic() clock {
-	base := time.Now()
-	return clock{since: time.Since, base: base, start: nanos(base)}
+	now := time.Now()
+	return clock{since: time.Since, epoch: now.Add(-time.Duration(now.UnixNano()))}
 }
 
 // counting is a clock whose instants a function tells.
@@ -25,7 +24,7 @@ func counting(now func() int64) clock {
 	return clock{since: func(time.Time) time.Duration { return time.Duration(now()) }}
 }
 
-func (c *clock) now() int64 { return c.start + int64(c.since(c.base)) }
+func (c *clock) now() int64 { return int64(c.since(c.epoch)) }
 
 // nanos is UnixNano, saturating.
 func nanos(t time.Time) int64 {

@@ -85,20 +85,16 @@ func New(c Configuration, opts ...LocalOption) *Local {
 
 // TryConsume takes n tokens, all or none, and tells whether it did. A negative
 // n takes nothing and is false; for 0 it tells whether a token is there.
-func (l *Local) TryConsume(n int64) bool {
-	if taken, decided := l.word.take(n); decided {
-		return taken
-	}
-	if l.quiet && n > 0 {
-		return l.take(n)
-	}
-	return l.Consume(n).Consumed
-}
+func (l *Local) TryConsume(n int64) bool { return l.word.take(n, l) }
 
-// take is Consume for a bucket whose clock never goes back and that tells nobody:
-// it leaves out all that an answer would describe. A refusal settles the state
-// too, which on such a clock is the same bucket. A deferred unlock would be felt.
+// take decides what the word does not. For a bucket whose clock never goes back and
+// that tells nobody it leaves out all that an answer would describe. A refusal settles
+// the state too, which on such a clock is the same bucket. A deferred unlock would be
+// felt.
 func (l *Local) take(n int64) (taken bool) {
+	if !l.quiet || n < 1 {
+		return l.Consume(n).Consumed
+	}
 	l.mu.Lock()
 	if c, s := l.entry.Config, &l.entry.State; c.Len() > 0 {
 		now, rates := l.word.hold(s), c.rates(Nanosecond)

@@ -9,20 +9,20 @@ import (
 
 // word is the state of one greedy bandwidth in one machine word, on a clock that
 // never goes back. It says when the bucket will be full: with the rate num/den,
-// and time in units of 1/num tick, a token takes den units, so a bucket that lacks
-// d units is full d units from now. That is (tokens, rem, last) in another form:
+// and time in units of 1/2·num of a tick, a token takes 2·den units, so a bucket that
+// lacks d units is full d units from now. That is (tokens, rem, last) in another form:
 //
-//	d    = (capacity - tokens)·den - rem     at last
-//	full = last·num + d                      the same at every later instant
+//	d    = ((capacity - tokens)·den - rem)·2     at last
+//	full = last·2·num + d                        the same at every later instant
 //
 // since refilling takes from d exactly what passes, and stops at 0. Taking n
-// tokens adds n·den to what is lacking, if that stays within capacity·den. So a
+// tokens adds n·2·den to what is lacking, if that stays within capacity·2·den. So a
 // take moves one word, and a refusal only reads it.
 //
-// The word keeps full modulo 2^63, and its difference to the present is told right
-// while that is in [-2^62, 2^62). It is: what may lack is less than 2^62, and after
+// The word keeps full modulo 2^64, and its difference to the present is told right
+// while that is in [-2^63, 2^63). It is: what may lack is less than 2^63, and after
 // a release at base full is not before base, of which the present is at most a
-// window of 2^60 units ahead. Beyond the window a take goes to the slow path, which
+// window of 2^61 units ahead. Beyond the window a take goes to the slow path, which
 // holds the lock and moves base. A word that is the same again after that means the
 // same: full is absolute.
 //
@@ -30,24 +30,30 @@ import (
 // of the one it builds on. base is read before both: the window is then never
 // measured from an instant that the word does not know.
 //
-// The lowest bit tells that the state is elsewhere: as long as it does not fit, as
-// with credit, or while somebody holds the lock.
+// A take that loses its swap keeps its instant, since reading the clock is most of
+// what it costs. Another take may then have come in between at a later instant, of
+// which full is ahead: so the grant, which adds to full, is the one of that instant.
+// A refusal might not be, so it reads the clock again, and so does a take that finds
+// another base.
+//
+// All units are even. The lowest bit tells that the state is elsewhere: as long as it
+// does not fit, as with credit, or while somebody holds the lock.
 type word struct {
 	clock    clock
-	capacity int64 // 0: the word is not in use
-	num, den int64
-	most     int64  // capacity·den, what may lack after a take
+	capacity int64  // 0: the word is not in use
+	tick     uint64 // 2·num: how many units a tick has,
+	token    uint64 // 2·den: how many one token takes,
+	most     int64  // and how many may lack after a take: capacity·token
 	window   uint64 // in ticks
 	base     atomic.Int64
 	full     atomic.Uint64
 }
 
 const (
-	elsewhere  = 1
-	mostLack   = 1 << 61 // of a take; debt may reach twice as much
-	mostDebt   = 1 << 62
-	idleUnits  = 1 << 60
-	fullModulo = 1<<63 - 1
+	elsewhere = 1
+	mostLack  = 1 << 62 // of a take; debt may reach twice as much
+	mostDebt  = 1 << 63
+	idleUnits = 1 << 61
 )
 
 // use makes the word for a configuration, if that fits. The state is elsewhere
@@ -57,36 +63,51 @@ func (w *word) use(c Configuration) bool {
 		return false
 	}
 	r := &c.rates(Nanosecond)[0]
-	hi, most := bits.Mul64(uint64(r.capacity), uint64(r.den))
-	if hi != 0 || most >= mostLack || r.num > idleUnits {
+	tick, token := 2*uint64(r.num), 2*uint64(r.den)
+	hi, most := bits.Mul64(uint64(r.capacity), token)
+	if hi != 0 || most >= mostLack || tick > idleUnits {
 		return false
 	}
-	w.capacity, w.num, w.den, w.most = r.capacity, r.num, r.den, int64(most)
-	w.window = idleUnits / uint64(r.num)
+	w.capacity, w.tick, w.token, w.most = r.capacity, tick, token, int64(most)
+	w.window = idleUnits / tick
 	w.full.Store(elsewhere)
 	return true
 }
 
-// take takes n tokens, or not; or else it has not decided.
-func (w *word) take(n int64) (taken, decided bool) {
+// take takes n tokens, or not, or else has l decide. As little as possible waits
+// for the clock, and l is handed in so that all of [Local.TryConsume] is one call.
+func (w *word) take(n int64, l *Local) bool {
 	if n < 1 || n > w.capacity {
-		return false, false
+		return l.take(n)
 	}
-	cost := n * w.den
+	cost := uint64(n) * w.token
+	room := w.most - int64(cost)
 	for {
 		base := w.base.Load()
 		full := w.full.Load()
 		now := w.clock.now()
-		if full&elsewhere != 0 || uint64(now-base) > w.window {
-			return false, false
-		}
-		present := uint64(now) * uint64(w.num)
-		lack := max(0, int64(full-present<<1)>>1) + cost
-		if lack > w.most {
-			return false, true
-		}
-		if w.full.CompareAndSwap(full, (present+uint64(lack))<<1) {
-			return true, true
+		for fresh := true; ; fresh = false {
+			if full&elsewhere != 0 || uint64(now-base) > w.window {
+				return l.take(n)
+			}
+			present := uint64(now) * w.tick
+			lack := int64(full - present)
+			if lack > room {
+				if fresh {
+					return false
+				}
+				break
+			}
+			next := full + cost
+			if lack < 0 {
+				next = present + cost
+			}
+			if w.full.CompareAndSwap(full, next) {
+				return true
+			}
+			if full = w.full.Load(); w.base.Load() != base {
+				break
+			}
 		}
 	}
 }
@@ -103,16 +124,16 @@ func (w *word) hold(s *State) (now int64) {
 		return now
 	}
 	base := w.base.Load()
-	now = max(now, base)                                        // should the clock go back after all, nothing is refilled
-	lack := (full>>1 - uint64(base)*uint64(w.num)) & fullModulo // at base
-	if hi, gone := bits.Mul64(uint64(now-base), uint64(w.num)); hi != 0 || gone >= lack {
+	now = max(now, base)               // should the clock go back after all, nothing is refilled
+	lack := full - uint64(base)*w.tick // at base
+	if hi, gone := bits.Mul64(uint64(now-base), w.tick); hi != 0 || gone >= lack {
 		lack = 0
 	} else {
 		lack -= gone
 	}
-	tokens := ceilDiv(lack, uint64(w.den))
+	tokens := ceilDiv(lack, w.token)
 	s.Last = now
-	s.Levels[0] = Level{Tokens: w.capacity - int64(tokens), Rem: int64(tokens*uint64(w.den) - lack)}
+	s.Levels[0] = Level{Tokens: w.capacity - int64(tokens), Rem: int64((tokens*w.token - lack) / 2)}
 	return now
 }
 
@@ -122,10 +143,10 @@ func (w *word) release(s *State) {
 	if l.Tokens > w.capacity {
 		return
 	}
-	hi, lack := bits.Mul64(uint64(w.capacity)-uint64(l.Tokens), uint64(w.den))
+	hi, lack := bits.Mul64(uint64(w.capacity)-uint64(l.Tokens), w.token)
 	if hi != 0 || lack >= mostDebt {
 		return
 	}
 	w.base.Store(s.Last)
-	w.full.Store((uint64(s.Last)*uint64(w.num) + lack - uint64(l.Rem)) << 1)
+	w.full.Store(uint64(s.Last)*w.tick + lack - 2*uint64(l.Rem))
 }

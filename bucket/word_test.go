@@ -248,3 +248,53 @@ func TestLocalWordRefills(t *testing.T) {
 		t.Errorf("%d granted, want 10 to %d", granted, most)
 	}
 }
+
+// overtaken is a bucket with a take under way that another caller comes before: at has
+// read the word and reads the clock, which tells at once when it was asked, and what
+// the other does happens meanwhile.
+func overtaken(c bucket.Configuration, at *int64, other func(l *bucket.Local)) *bucket.Local {
+	var l *bucket.Local
+	armed := false
+	l = bucket.New(c, bucket.WithMonotonicClock(func() int64 {
+		now := *at
+		if armed {
+			armed = false
+			other(l)
+		}
+		return now
+	}))
+	l.TryConsume(c.Bandwidth(0).Capacity())
+	armed = true
+	return l
+}
+
+// Who has lost a swap is not refused what has come back by then.
+func TestLocalWordRefusesByTheClock(t *testing.T) {
+	at := int64(0)
+	l := overtaken(bucket.MustConfiguration(greedy(2, 1, time.Second)), &at, func(l *bucket.Local) {
+		if !l.TryConsume(1) {
+			t.Error("the other was refused")
+		}
+		at += int64(time.Second)
+	})
+	at += int64(time.Second)
+	if !l.TryConsume(1) || l.TryConsume(1) {
+		t.Error("two tokens came back in two seconds, of which the other took one")
+	}
+}
+
+// Who has lost a swap knows nothing of a word that was away: at this rate its
+// differences are told right for less than five seconds.
+func TestLocalWordThatWasAwayIsReadAnew(t *testing.T) {
+	at := int64(0)
+	l := overtaken(bucket.MustConfiguration(greedy(10, 999_999_999, time.Second)), &at, func(l *bucket.Local) {
+		at += int64(5 * time.Second)
+		if !l.TryConsume(10) { // by the slow path, beyond the window
+			t.Error("the other was refused")
+		}
+	})
+	at += 2 // a token is there
+	if l.TryConsume(1) || l.Available() != 0 {
+		t.Errorf("a token of none is granted, and %d are left", l.Available())
+	}
+}
