@@ -66,7 +66,7 @@ func (b *Backend) fail(err error) { b.err = errors.Join(b.err, err) }
 
 // New returns an empty backend.
 func New(opts ...Option) *Backend {
-	b := &Backend{clock: monotonic(time.Now()), seed: maphash.MakeSeed()}
+	b := &Backend{clock: monotonic(), seed: maphash.MakeSeed()}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(b)
@@ -76,11 +76,12 @@ func New(opts ...Option) *Backend {
 	return b
 }
 
-// monotonic is a clock in microseconds that starts at base and goes on whatever
-// happens to the wall clock.
-func monotonic(base time.Time) func() int64 {
-	start, part := base.UnixMicro(), time.Duration(base.Nanosecond()%1000)
-	return func() int64 { return start + int64((time.Since(base)+part)/time.Microsecond) }
+// monotonic is a clock in microseconds that goes on whatever happens to the wall
+// clock: what it counts from is the Unix epoch as it was on that clock.
+func monotonic() func() int64 {
+	now := time.Now()
+	epoch := now.Add(-time.Duration(now.UnixNano()))
+	return func() int64 { return int64(time.Since(epoch) / time.Microsecond) }
 }
 
 // Validate reports what was wrong with the options.
@@ -147,7 +148,7 @@ func (b *Backend) TryConsume(key string, config bucket.Configuration, n int64, s
 // one bandwidth, as nearly all are.
 func (b *Backend) take(hash uint64, key string, config bucket.Configuration, n int64, rule expiration.Rule) (taken, decided bool) {
 	s := b.shard(hash)
-	s.mu.Lock()
+	s.lock()
 	at, found, now := b.find(s, uint32(hash>>32), key)
 	if found {
 		if r := s.at(at); r.config == config && now < r.until && config.Len() == 1 {
@@ -188,7 +189,7 @@ func (b *Backend) decide(hash uint64, c *proxy.Charge, result *bucket.Result, d 
 // order. The decision, if there is one, is told what it was worked out from.
 func (b *Backend) apply(hash uint64, c *proxy.Charge, result *bucket.Result, d *proxy.Decision) error {
 	s, upper := b.shard(hash), uint32(hash>>32)
-	s.mu.Lock()
+	s.lock()
 	if b.closed.Load() { // asked under the lock, so that nothing comes after clear
 		s.mu.Unlock()
 		return proxy.ErrClosed

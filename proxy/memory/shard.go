@@ -35,6 +35,19 @@ func (s *shard) look() place {
 	return p
 }
 
+// lock locks a shard for a call. Calls hold it for some ten nanoseconds, so who finds
+// it locked looks a few times more before he waits as for something that takes long.
+func (s *shard) lock() {
+	for range patience {
+		if s.mu.TryLock() {
+			return
+		}
+	}
+	s.mu.Lock()
+}
+
+const patience = 100
+
 func (s *shard) len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
