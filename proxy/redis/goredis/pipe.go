@@ -9,6 +9,7 @@ import (
 
 	client "github.com/redis/go-redis/v9"
 
+	"github.com/sluice-go/sluice/internal/limited"
 	"github.com/sluice-go/sluice/proxy"
 	"github.com/sluice-go/sluice/proxy/redis"
 	"github.com/sluice-go/sluice/proxy/redis/internal/trips"
@@ -19,6 +20,7 @@ type pipe struct {
 	client    Client
 	keepsTime bool // the client ends commands at their deadline
 	trips     *trips.Sharing[*passenger]
+	ends      limited.Grid // of the trips of those who are alone
 }
 
 // passenger is what one caller sends.
@@ -57,7 +59,7 @@ func (p *pipe) Run(ctx context.Context, calls []redis.Call, source bool) {
 	if t == nil && p.keepsTime && endsSoon(ctx) {
 		func() {
 			defer p.trips.Land() // even if a hook of the client panics
-			p.exec(ctx, me.cmds)
+			p.exec(p.ends.Round(ctx), me.cmds)
 		}()
 		me.answer(ctx, calls)
 		return
